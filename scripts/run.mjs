@@ -1,0 +1,60 @@
+// The front door: `npm start`, `npm test` and the other scripts work on a fresh clone, with nothing but Node and npm.
+import { check } from './check.mjs'
+import { install } from './install.mjs'
+import { run, runQuietly, shim } from './process.mjs'
+import { runTests } from './test.mjs'
+
+const [command, ...args] = process.argv.slice(2)
+const quiet = ['--output-logs=errors-only', '--log-order=grouped', '--continue=always']
+
+const commands = {
+  /** Builds the example quietly, then hands the terminal over to it: arguments, colours and Ctrl-C are its own. */
+  async start() {
+    await install('packages')
+    const built = await runQuietly('turbo', ['run', 'build:js', '--filter=@koagent/examples...', ...quiet], shim)
+    return built || run(process.execPath, ['packages/examples/dist/assistant/main.js', ...args], { stdio: 'inherit' })
+  },
+
+  /** All tests, or those of the packages that are named: `npm test core models`. */
+  async test() {
+    await install('packages')
+    return runTests(['test'], { only: args })
+  },
+
+  async build() {
+    await install('packages')
+    return run('turbo', ['run', 'build:js', 'build:types', ...quiet], shim)
+  },
+
+  async typecheck() {
+    await install('packages')
+    return run('turbo', ['run', 'typecheck', ...quiet], shim)
+  },
+
+  async lint() {
+    await install('everything')
+    return run('oxlint', ['--type-aware', ...args], shim)
+  },
+
+  async format() {
+    await install('everything')
+    return run('oxfmt', args, shim)
+  },
+
+  /** The whole gate. */
+  async check() {
+    await install('everything')
+    return check()
+  },
+
+  async changeset() {
+    await install('everything')
+    return run('changeset', args, { ...shim, stdio: 'inherit' })
+  },
+}
+
+if (!Object.hasOwn(commands, command)) {
+  console.error(`Unknown command '${command}'. There are: ${Object.keys(commands).join(', ')}.`)
+  process.exit(2)
+}
+process.exitCode = await commands[command]()

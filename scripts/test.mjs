@@ -1,0 +1,64 @@
+// Runs the tests of all packages and adds up vitest's JSON reports into one total.
+// A suite that cannot be loaded, that ran no test or that left no report counts as a failure.
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { run, shim } from './process.mjs'
+
+/** Runs turbo tasks, `test` among them, and prints the total. `only` names packages, with or without their scope. */
+export async function runTests(tasks, { only = [], logs = 'full' } = {}) {
+  const all = testedPackages()
+  const packages = all.filter(({ folder, name }) => only.length === 0 || only.includes(folder) || only.includes(name))
+  if (packages.length === 0) {
+    console.error(`No package is named ${only.join(' or ')}. There are: ${all.map(({ folder }) => folder).join(', ')}.`)
+    return 2
+  }
+  // An earlier report must not stand in for a suite that did not run; turbo brings back those of suites that did not change.
+  for (const { report } of packages) rmSync(report, { force: true })
+  const filters = only.length === 0 ? [] : packages.map(({ name }) => `--filter=${name}`)
+  const status = await run(
+    'turbo',
+    ['run', ...tasks, ...filters, '--continue=always', '--log-order=grouped', `--output-logs=${logs}`],
+    shim,
+  )
+  return printTotal(packages) || status
+}
+
+/** Prints a line per package and the total; returns 1 when anything failed. */
+function printTotal(packages) {
+  const counts = packages.map((each) => ({ ...each, ...count(each.report) }))
+  const sum = (key) => counts.reduce((total, each) => total + each[key], 0)
+  const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')]
+  for (const each of counts) {
+    const notes = [each.failed > 0 && `${each.failed} failed`, each.skipped > 0 && `${each.skipped} skipped`, each.note].filter(
+      Boolean,
+    )
+    console.log([`  ${each.name.padEnd(24)} ${String(each.passed).padStart(5)} passed`, ...notes].join(', '))
+  }
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  return failed > 0 ? 1 : 0
+}
+
+function testedPackages() {
+  return readdirSync('packages')
+    .map((folder) => ({ folder, manifest: `packages/${folder}/package.json`, report: `packages/${folder}/.vitest/report.json` }))
+    .filter(({ manifest }) => existsSync(manifest))
+    .map((found) => ({ ...found, ...JSON.parse(readFileSync(found.manifest, 'utf8')) }))
+    .filter(({ scripts }) => scripts?.test)
+}
+
+function count(report) {
+  if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0, note: 'the suite left no report' }
+  const { testResults, success, ...counts } = JSON.parse(readFileSync(report, 'utf8'))
+  const passed = counts.numPassedTests
+  const skipped = counts.numPendingTests + counts.numTodoTests
+  // A file that fails outside its tests, in an import, a hook or a type, has no failed test of its own.
+  const broken = testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  )
+  const failed = counts.numFailedTests + broken.length
+  if (passed + failed === 0) return { passed, failed: 1, skipped, note: 'the suite ran no test' }
+  if (!success && failed === 0) return { passed, failed: 1, skipped, note: 'the suite failed outside its tests' }
+  return { passed, failed, skipped }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = printTotal(testedPackages())

@@ -1,0 +1,61 @@
+import { ConfigError } from '../errors.ts'
+import { freezeList, frozenCopy } from '../freeze.ts'
+import type { Message } from '../message.ts'
+import { checkMessage } from './shape.ts'
+
+/**
+ * A conversation that outlives its runs.
+ *
+ * Contract: `messages` is a snapshot that never changes under its reader, and shows what `append` and `replace` have finished.
+ * `replace` is atomic: after a failure the old messages are still there. A run never writes twice at a time.
+ */
+export interface Session {
+  readonly id: string
+  readonly messages: readonly Message[]
+  append(messages: readonly Message[]): void | Promise<void>
+  replace(messages: readonly Message[]): void | Promise<void>
+}
+
+/**
+ * A session in memory. Messages are copied and frozen; appending costs no more than what is appended.
+ *
+ * @param options `id` defaults to a random UUID, `messages` to none.
+ * @throws ConfigError, also from `append` and `replace`, that says which message has the wrong shape; nothing is stored then.
+ */
+export function memorySession({
+  id,
+  messages = [],
+}: { readonly id?: string; readonly messages?: readonly Message[] } = {}): Session {
+  if (id !== undefined && (typeof id !== 'string' || !id)) throw new ConfigError('a session id is a string that is not empty')
+  let stored = taken(messages, 'memorySession')
+  let snapshot: readonly Message[] | undefined
+  return Object.freeze({
+    id: id ?? globalThis.crypto.randomUUID(),
+    get messages() {
+      // Copied only when it is read after a change, so that a run of appends stays linear.
+      return (snapshot ??= freezeList(stored.slice()))
+    },
+    append(added: readonly Message[]) {
+      for (const message of taken(added, 'session.append')) stored.push(message)
+      snapshot = undefined
+    },
+    replace(all: readonly Message[]) {
+      stored = taken(all, 'session.replace')
+      snapshot = undefined
+    },
+  })
+}
+
+/** Messages that were checked and copied before: a history that is put back costs nothing again. */
+const known = new WeakSet<Message>()
+
+function taken(messages: readonly Message[], where: string): Message[] {
+  if (!Array.isArray(messages)) throw new ConfigError(`${where} takes a list of messages, and this is ${typeof messages}`)
+  return messages.map((message: Message, i) => {
+    if (known.has(message)) return message
+    checkMessage(message, `${where}: messages[${i}]`)
+    const copy = frozenCopy(message)
+    known.add(copy)
+    return copy
+  })
+}

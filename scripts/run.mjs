@@ -53,6 +53,9 @@ const commands = {
   },
 }
 
+// Turbo would have the tools write colours into files and pipes too.
+if (!process.stdout.isTTY && !process.env.FORCE_COLOR) process.env.NO_COLOR = '1'
+
 if (!Object.hasOwn(commands, command)) {
   console.error(`Unknown command '${command}'. There are: ${Object.keys(commands).join(', ')}.`)
   process.exit(2)

@@ -57,43 +57,46 @@ async function checkPacked() {
 }
 
 /**
- * Core runs wherever JavaScript does, so it may import only what it declares; no entry may load an optional peer
- * except the one that is named after it; and nothing may lean on `AbortSignal.any`, however it is spelled.
+ * The packages run wherever JavaScript does, so they may import only what they declare, and no Node built-in; only the
+ * entry that is named after an optional peer may load it at once; nothing leans on `AbortSignal.any`, however it is spelled.
  */
-function checkImports() {
-  const problems = published().flatMap(({ folder, manifest }) => {
+async function checkImports() {
+  const problems = []
+  for (const { folder, manifest } of published()) {
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-    return Object.entries(manifest.exports).flatMap(([entry, { default: file }]) => {
-      if (!file) return []
-      const { imports, text } = reachable(join(folder, file))
-      const optional = declared.filter((name) => manifest.peerDependenciesMeta?.[name]?.optional && !entry.includes(name))
-      return [
-        ...imports
-          .filter((name) => !declared.includes(packageOf(name)))
-          .map((name) => `imports ${name}, which its manifest does not declare`),
-        ...imports.filter((name) => optional.includes(packageOf(name))).map((name) => `imports ${name}, an optional peer`),
-        ...(/AbortSignal\s*(\.\s*any\b|\[)/.test(text) ? ['uses AbortSignal.any'] : []),
-      ].map((problem) => `${manifest.name} ${entry} ${problem}`)
-    })
-  })
+    for (const [entry, { default: file }] of Object.entries(manifest.exports)) {
+      if (!file) continue
+      const report = (problem) => problems.push(`${manifest.name} ${entry} ${problem}`)
+      const { imports, text } = await load(join(folder, file))
+      for (const { path, kind } of imports) {
+        const name = packageOf(path)
+        const optional = manifest.peerDependenciesMeta?.[name]?.optional && kind !== 'dynamic-import' && !entry.includes(name)
+        if (!declared.includes(name)) report(`imports ${path}, which its manifest does not declare`)
+        else if (optional) report(`imports ${path}, an optional peer`)
+      }
+      if (/\bAbortSignal\s*(\.\s*any\b|\[)/.test(text)) report('uses AbortSignal.any')
+    }
+  }
   for (const problem of problems) console.error(problem)
   return problems.length > 0 ? 1 : 0
 }
 
-/** All that an entry loads: the text of its own files, and the names of the packages that these import. */
-function reachable(entry) {
-  const files = new Set([entry])
-  const packages = new Set()
-  let text = ''
-  for (const file of files) {
-    const source = readFileSync(file, 'utf8')
-    text += source
-    for (const [, , name] of source.matchAll(/(?:\bfrom|\bimport)\s*(\(?)\s*["']([^"'\n]+)["']/g)) {
-      if (name.startsWith('.')) files.add(join(file, '..', name))
-      else packages.add(name)
-    }
+/** What an entry brings with it: the packages that it imports, also through its other files, and the text of these files. */
+async function load(entry) {
+  // Not at the top of the file: on a fresh clone it is not installed when this module is loaded.
+  const { build } = await import('esbuild')
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    metafile: true,
+    write: false,
+  })
+  return {
+    imports: Object.values(metafile.outputs).flatMap(({ imports }) => imports),
+    text: outputFiles.map(({ text }) => text).join('\n'),
   }
-  return { imports: [...packages], text }
 }
 
 function packageOf(name) {

@@ -1,6 +1,9 @@
 import type { Json } from './json.ts'
 
-/** Objects and arrays that are frozen all the way down, so that a frozen history is never walked twice. */
+/**
+ * What was frozen all the way down as a whole, so that a frozen history is never walked twice. Only the wholes: each entry of a WeakSet
+ * costs more than freezing a small object does.
+ */
 const frozen = new WeakSet<object>()
 
 /**
@@ -9,36 +12,46 @@ const frozen = new WeakSet<object>()
  */
 export function deepFreeze<T>(value: T): T {
   if (!isPlain(value) || frozen.has(value)) return value
-  frozen.add(value)
   // The list grows while it is walked: a deep value cannot overflow the stack.
-  const found: object[] = [value]
+  const found: object[] = [Object.freeze(value)]
+  let foreign: Set<object> | undefined
   for (const node of found) {
-    for (const child of Object.values(Object.freeze(node))) {
-      if (!isPlain(child) || frozen.has(child)) continue
-      frozen.add(child)
+    for (const child of Array.isArray(node) ? node : Object.values(node)) {
+      if (!isPlain(child)) continue
+      if (!Object.isFrozen(child)) Object.freeze(child)
+      else {
+        // Someone else may have frozen only its outside.
+        if (frozen.has(child) || foreign?.has(child)) continue
+        ;(foreign ??= new Set()).add(child)
+      }
       found.push(child)
     }
   }
+  frozen.add(value)
   return value
 }
 
 /**
  * A deeply frozen copy that the giver cannot change any more. Class instances, functions, typed arrays and Maps are shared; so is
- * what `deepFreeze` or `frozenCopy` made before. Accessors become plain values.
+ * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values.
  */
 export function frozenCopy<T>(value: T): T {
-  return copyFrozen(value, new Map()) as T
+  if (!isPlain(value) || frozen.has(value)) return value
+  const copy = copyFrozen(value, new Map())
+  frozen.add(copy)
+  return copy as T
 }
 
-function copyFrozen(value: unknown, copies: Map<object, object>): unknown {
-  if (!isPlain(value) || frozen.has(value)) return value
+function copyFrozen(value: object, copies: Map<object, object>): object {
   const made = copies.get(value)
   if (made) return made
-  const copy: Record<string, unknown> = shallowCopy(value)
+  const copy = shallowCopy(value)
   copies.set(value, copy)
-  for (const key of Object.keys(copy)) copy[key] = copyFrozen(copy[key], copies)
-  frozen.add(Object.freeze(copy))
-  return copy
+  for (const key of Object.keys(copy)) {
+    const field: unknown = copy[key]
+    if (isPlain(field) && !frozen.has(field)) copy[key] = copyFrozen(field, copies)
+  }
+  return Object.freeze(copy)
 }
 
 /** Freezes a list whose members are deeply frozen already, without looking at them. */
@@ -47,7 +60,7 @@ export function freezeList<T>(list: T[]): readonly T[] {
   return list
 }
 
-/** Did `deepFreeze`, `frozenCopy` or `freezeList` freeze this object or array? Then nothing in it will ever change. */
+/** Did `deepFreeze`, `frozenCopy` or `freezeList` give back this very object or array? Then nothing in it will ever change. */
 export function isDeepFrozen(value: object): boolean {
   return frozen.has(value)
 }
@@ -56,7 +69,7 @@ export function isDeepFrozen(value: object): boolean {
 export function copyJson(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copyJson)
-  const copy: Record<string, Json | undefined> = shallowCopy(value)
+  const copy = shallowCopy(value) as Record<string, Json | undefined>
   for (const key of Object.keys(copy)) {
     const field = copy[key]
     if (field === undefined) delete copy[key]
@@ -79,6 +92,6 @@ export function isPlain(value: unknown): value is object {
 }
 
 // Spread defines a key named `__proto__` as a field, where an assignment to an empty object would set the prototype.
-function shallowCopy(value: object): Record<string, never> {
-  return (Array.isArray(value) ? [...value] : { ...value }) as never
+function shallowCopy(value: object): Record<string, unknown> {
+  return (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
 }

@@ -1,7 +1,7 @@
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart } from '../message.ts'
 import { errorResult } from '../tool/serialise.ts'
-import { pairProblem } from './pairs.ts'
+import { inspect } from './pairs.ts'
 
 /**
  * Makes a history one that a provider accepts: every call id is unique and not empty, and each assistant message with calls is followed directly by
@@ -12,7 +12,7 @@ import { pairProblem } from './pairs.ts'
  * a second time gets a suffix, and so does its result. All else stays as it is. A well-formed history comes back as the same object.
  */
 export function repair(messages: readonly Message[]): readonly Message[] {
-  return pairProblem(messages) === undefined ? messages : rebuild(messages)
+  return inspect(messages).problem ? rebuild(messages) : messages
 }
 
 /** The result of a call that was cut off: nobody knows how far it came. */

@@ -46,16 +46,10 @@ export function memorySession({
   })
 }
 
-/** Messages that were checked and copied before: a history that is put back costs nothing again. */
-const known = new WeakSet<Message>()
-
 function taken(messages: readonly Message[], where: string): Message[] {
   if (!Array.isArray(messages)) throw new ConfigError(`${where} takes a list of messages, and this is ${typeof messages}`)
   return messages.map((message: Message, i) => {
-    if (known.has(message)) return message
     checkMessage(message, `${where}: messages[${i}]`)
-    const copy = frozenCopy(message)
-    known.add(copy)
-    return copy
+    return frozenCopy(message)
   })
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import type { Message } from '../message.ts'
-import { isContentPart } from '../tool/serialise.ts'
+import { isContentPart } from '../tool/content.ts'
 
 type Fields = { readonly [name: string]: unknown }
 

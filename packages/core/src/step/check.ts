@@ -1,7 +1,6 @@
 import type { Message } from '../message.ts'
-import { callsOf } from '../message.ts'
 import type { ModelRequest } from '../model.ts'
-import { pairProblem } from '../session/pairs.ts'
+import { inspect } from '../session/pairs.ts'
 import { isLegalName } from './names.ts'
 
 /**
@@ -11,7 +10,11 @@ import { isLegalName } from './names.ts'
  * `toolChoice` names is there.
  */
 export function checkRequest({ messages, tools, toolChoice }: ModelRequest): string | undefined {
-  return endProblem(messages) ?? pairProblem(messages) ?? nameProblem(messages) ?? toolProblem(tools, toolChoice)
+  const wrongEnd = endProblem(messages)
+  if (wrongEnd) return wrongEnd
+  const { problem, illegal } = inspect(messages)
+  if (problem) return problem
+  return illegal ? `call '${illegal.callId}': ${illegalName(illegal.toolName)}` : toolProblem(tools, toolChoice)
 }
 
 function endProblem(messages: readonly Message[]): string | undefined {
@@ -21,18 +24,10 @@ function endProblem(messages: readonly Message[]): string | undefined {
   return last.content.length > 0 ? undefined : 'the last message is empty'
 }
 
-function nameProblem(messages: readonly Message[]): string | undefined {
-  for (const message of messages) {
-    const call = message.role === 'assistant' && callsOf(message).find(({ toolName }) => !isLegalName(toolName))
-    if (call) return `call '${call.callId}': ${illegal(call.toolName)}`
-  }
-  return undefined
-}
-
 function toolProblem(tools: ModelRequest['tools'], toolChoice: ModelRequest['toolChoice']): string | undefined {
   const names = new Set<string>()
   for (const { name } of tools) {
-    if (!isLegalName(name)) return illegal(name)
+    if (!isLegalName(name)) return illegalName(name)
     if (names.has(name)) return `two tools are named '${name}'`
     names.add(name)
   }
@@ -40,6 +35,6 @@ function toolProblem(tools: ModelRequest['tools'], toolChoice: ModelRequest['too
   return `toolChoice names the tool '${toolChoice.toolName}', which is not among the request's tools`
 }
 
-function illegal(name: string): string {
+function illegalName(name: string): string {
   return `the tool name '${name}' is not of the form that providers accept (1 to 64 of a-z, A-Z, 0-9, _ and -)`
 }

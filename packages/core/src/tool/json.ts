@@ -3,7 +3,7 @@ import { isPlain } from '../freeze.ts'
 import type { Json } from '../json.ts'
 
 const maxDepth = 256
-const maxNodes = 1_000_000
+const maxNodes = 250_000
 const maxBytes = 32_768
 
 /**
@@ -13,7 +13,7 @@ const maxBytes = 32_768
  * - `toJSON` is obeyed (Date, URL). An Error is its name and message, a RegExp its source, a Set a list, a Map an object, or a list of
  *   pairs when a key is no string. Any other class instance is its own fields, or its class name in brackets when it has none.
  * - Bytes (Buffer, ArrayBuffer, typed arrays) become base64, above 32 KiB a note.
- * - A cycle, nesting below 256 levels, what comes after a million values, and what throws when it is read each become a note in brackets.
+ * - A cycle, nesting below 256 levels, what comes after 250,000 values, and what throws when it is read each become a note in brackets.
  */
 export function toJson(value: unknown): Json {
   return new Writer().write(value) ?? null

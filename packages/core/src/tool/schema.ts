@@ -50,7 +50,17 @@ export function toSchema(input: StandardSchemaLike | JsonObject, toolName: strin
       `tool '${toolName}': its input schema is ${kindOf(jsonSchema)}, and a tool's arguments are an object: wrap it, as in ${example}`,
     )
   }
-  return Object.freeze({ jsonSchema: frozenCopy(jsonSchema), validate: (args: JsonObject) => validate(copyJson(args)) })
+  return Object.freeze({
+    jsonSchema: frozenCopy(jsonSchema),
+    validate(args: JsonObject) {
+      try {
+        return validate(copyJson(args))
+      } catch (error) {
+        // Nested too deeply to be copied.
+        return refuse(error)
+      }
+    },
+  })
 }
 
 /**
@@ -93,7 +103,7 @@ function isStandard(input: unknown): input is StandardSchemaLike {
 
 function fromJson(schema: JsonObject, toolName: string): ZodType {
   try {
-    return fromJSONSchema(schema as never)
+    return fromJSONSchema(schema, { defaultTarget: 'definitions' in schema ? 'draft-7' : 'draft-2020-12' })
   } catch (error) {
     throw new ConfigError(
       `tool '${toolName}': its JSON Schema cannot be checked here (${messageOf(error)}): change it, or give a Standard Schema whose jsonSchema.input() returns it`,
@@ -126,9 +136,10 @@ function standardJson(schema: StandardSchemaLike, toolName: string): JsonObject 
 // A schema with a name of its own is written as a reference at the root, where providers want to read the type.
 function inlineRoot(json: JsonObject): JsonObject {
   const { $ref, ...rest } = json
-  const path = typeof $ref === 'string' ? /^#\/(\$defs|definitions)\/([^/]+)$/.exec($ref) : null
-  const group = path?.[1] ?? ''
-  const { [path?.[2] ?? '']: root, ...others } = (json[group] ?? {}) as JsonObject
+  const [, group = '', name = ''] = (typeof $ref === 'string' && /^#\/(\$defs|definitions)\/([^/]+)$/.exec($ref)) || []
+  // As JSON pointers write them.
+  const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+  const { [key]: root, ...others } = (json[group] ?? {}) as JsonObject
   if (!root) return json
   // A recursive schema still refers to itself by name.
   const recursive = JSON.stringify([root, others]).includes(JSON.stringify($ref))

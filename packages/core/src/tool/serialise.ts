@@ -1,6 +1,7 @@
 import { deepFreeze } from '../freeze.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentPart, ToolResult } from '../message.ts'
+import { isContentPart, partsOf } from './content.ts'
 import { toJson } from './json.ts'
 
 export { toJson } from './json.ts'
@@ -14,15 +15,16 @@ const made = new WeakSet<ToolResult>()
 /**
  * The result of a tool that returned `value`, frozen. It never throws.
  *
- * - A string is the text. An empty one, and `undefined`, become `(no output)`.
- * - A `ToolResult`, a list of content parts and a result as MCP has it keep their parts.
+ * - A string is the text. Where there is none, as for `undefined`, the text is `(no output)`.
+ * - A `ToolResult`, a list of content parts and a result as MCP has it keep their parts, but for empty text.
  * - Anything else is its JSON as text, and as `value`.
  */
 export function toResult(value: unknown): ToolResult {
   if (made.has(value as ToolResult)) return value as ToolResult
   if (value === undefined) return textResult(nothing)
+  if (typeof value === 'string') return textResult(value)
   const json = toJson(value)
-  if (typeof json === 'string') return textResult(json || nothing)
+  if (typeof json === 'string') return textResult(json)
   const parts = Array.isArray(json) ? partsOf(json) : undefined
   if (parts) return result(parts, false)
   return wrapped(json) ?? result([{ type: 'text', text: stringify(json) }], false, json)
@@ -40,27 +42,18 @@ export function isToolResult(value: unknown): value is ToolResult {
   return typeof isError === 'boolean' && Array.isArray(content) && content.every(isContentPart)
 }
 
-/** Is it a text, image or file part by its structure? */
-export function isContentPart(part: unknown): part is ContentPart {
-  if (typeof part !== 'object' || part === null) return false
-  const { type, text, mediaType, data, url } = part as Record<string, unknown>
-  if (type === 'text') return typeof text === 'string'
-  return (
-    (type === 'image' || type === 'file') &&
-    typeof mediaType === 'string' &&
-    (typeof data === 'string' || typeof url === 'string')
-  )
-}
-
 function textResult(text: string, isError = false): ToolResult {
   return result([{ type: 'text', text }], isError)
 }
 
-function result(content: readonly ContentPart[], isError: boolean, value?: Json): ToolResult {
-  const whole = deepFreeze({
-    content: content.length > 0 ? content : [{ type: 'text' as const, text: nothing }],
+function result(parts: readonly ContentPart[], isError: boolean, value?: Json): ToolResult {
+  const full = parts.filter((part) => part.type !== 'text' || part.text)
+  const content = full.length > 0 ? full : [{ type: 'text' as const, text: nothing }]
+  for (const part of content) Object.freeze(part)
+  const whole = Object.freeze({
+    content: Object.freeze(content),
     isError,
-    ...(value !== undefined && { value }),
+    ...(value !== undefined && { value: deepFreeze(value) }),
   })
   made.add(whole)
   return whole
@@ -85,30 +78,6 @@ function wrapped(json: Json): ToolResult | undefined {
   if (content.length === 0 && isError === undefined && structuredContent === undefined) return undefined
   const parts = content.length === 0 ? [] : partsOf(content)
   return parts && result(parts, isError === true, value ?? structuredContent)
-}
-
-function partsOf(list: readonly Json[]): ContentPart[] | undefined {
-  const parts = list.map(partOf)
-  return parts.length > 0 && parts.every((part) => part !== undefined) ? parts : undefined
-}
-
-// Our parts as they are; MCP's image, audio, embedded resource and resource link as ours.
-function partOf(part: Json): ContentPart | undefined {
-  if (isContentPart(part)) return part
-  if (typeof part !== 'object' || part === null || Array.isArray(part)) return undefined
-  const { type, data, mimeType, resource, uri, name } = part as JsonObject
-  if (type === 'resource_link' && typeof uri === 'string')
-    return { type: 'text', text: typeof name === 'string' ? `${name}: ${uri}` : uri }
-  if (type === 'resource' && typeof resource === 'object') return resourceOf(resource as JsonObject)
-  if ((type !== 'image' && type !== 'audio') || typeof data !== 'string' || typeof mimeType !== 'string') return undefined
-  return { type: type === 'image' ? 'image' : 'file', mediaType: mimeType, data }
-}
-
-function resourceOf({ text, blob, mimeType, uri }: JsonObject): ContentPart | undefined {
-  if (typeof text === 'string') return { type: 'text', text }
-  if (typeof blob !== 'string') return undefined
-  const mediaType = typeof mimeType === 'string' ? mimeType : 'application/octet-stream'
-  return { type: 'file', mediaType, data: blob, ...(typeof uri === 'string' && { name: uri }) }
 }
 
 /** A smaller limit leaves no room for the notice. */

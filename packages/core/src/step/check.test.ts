@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { deepFreeze } from '../freeze.ts'
+import { userMessage } from '../message.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../message.ts'
+import type { ModelRequest, ToolSpec } from '../model.ts'
+import { toResult } from '../tool/serialise.ts'
+import { checkRequest } from './check.ts'
+
+const user = userMessage('hello')
+const text: AssistantMessage = { role: 'assistant', content: [{ type: 'text', text: 'hi' }] }
+const calls = (...ids: string[]): AssistantMessage => ({
+  role: 'assistant',
+  content: ids.map((callId) => ({ type: 'tool_call', callId, toolName: 'read', args: {} })),
+})
+const results = (...ids: string[]): ToolMessage => ({
+  role: 'tool',
+  content: ids.map((callId) => ({ type: 'tool_result', callId, toolName: 'read', ...toResult('ok') })),
+})
+const tool = (name: string): ToolSpec => ({ name, description: '', inputSchema: { type: 'object' } })
+const named = (toolName: string): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'tool_call', callId: 'a', toolName, args: {} }],
+})
+
+function check(messages: readonly Message[], rest: Partial<ModelRequest> = {}): string | undefined {
+  return checkRequest({ messages, tools: [tool('read')], ...rest })
+}
+
+describe('checkRequest lets pass', () => {
+  test.for<[what: string, messages: Message[]]>([
+    ['one user message', [user]],
+    ['calls with their results, in order', [user, calls('a', 'b'), results('a', 'b')]],
+    ['several turns', [user, calls('a'), results('a'), text, user, calls('b'), results('b'), user]],
+    ['system text in between', [{ role: 'system', content: [{ type: 'text', text: 's' }] }, user]],
+    [
+      'an image alone',
+      [{ role: 'user', content: [{ type: 'image', mediaType: 'image/png', url: 'https://example.com/a.png' }] }],
+    ],
+  ])('%s', ([, messages]) => {
+    expect(check(messages)).toBeUndefined()
+  })
+
+  test('a tool choice among its tools, and requests without tools', () => {
+    expect(check([user], { toolChoice: { toolName: 'read' } })).toBeUndefined()
+    expect(check([user], { toolChoice: 'required' })).toBeUndefined()
+    expect(check([user], { tools: [] })).toBeUndefined()
+  })
+})
+
+describe('checkRequest refuses', () => {
+  test.for<[sentence: string, messages: Message[]]>([
+    ['there are no messages', []],
+    ['the last message is of role assistant, and it must be user or tool', [user, text]],
+    ['the last message is of role system, and it must be user or tool', [user, { role: 'system', content: [] }]],
+    ['the last message is empty', [{ role: 'user', content: [] }]],
+    ["messages[2] stands where the result of call 'a' of tool 'read' must be", [user, calls('a'), user]],
+    ["messages[2] has no result for call 'b' of tool 'read'", [user, calls('a', 'b'), results('a')]],
+    [
+      "messages[2] has a result for call 'b' where that of call 'a' of tool 'read' must be",
+      [user, calls('a', 'b'), results('b', 'a')],
+    ],
+    ["messages[2] has a result for call 'a' where every call has its result", [user, calls('a'), results('a', 'a')]],
+    ["messages[1] has a result for call 'x' where no call is open", [user, results('x')]],
+    ["messages[3] has the call id 'a' a second time", [user, calls('a'), results('a'), calls('a'), results('a')]],
+    ["messages[0] has the call id 'a' a second time", [calls('a', 'a'), results('a', 'a')]],
+    ['messages[1] has a call without an id', [user, calls(''), results('')]],
+    ["call 'a': the tool name 'fs.read' is not of the form that providers accept", [user, named('fs.read'), results('a')]],
+  ])('%s', ([sentence, messages]) => {
+    expect(check(messages)).toContain(sentence)
+  })
+
+  test.for<[sentence: string, rest: Partial<ModelRequest>]>([
+    ["the tool name 'fs.read' is not of the form", { tools: [tool('fs.read')] }],
+    ["the tool name '' is not of the form", { tools: [tool('')] }],
+    [`the tool name '${'x'.repeat(65)}' is not of the form`, { tools: [tool('x'.repeat(65))] }],
+    ["two tools are named 'read'", { tools: [tool('read'), tool('read')] }],
+    ["toolChoice names the tool 'write'", { toolChoice: { toolName: 'write' } }],
+  ])('%s', ([sentence, rest]) => {
+    expect(check([user], rest)).toContain(sentence)
+  })
+
+  test('an open call after any number of good requests', () => {
+    const history = [user, calls('a'), results('a')]
+    for (let i = 0; i < 3; i++) {
+      expect(check(deepFreeze([...history]))).toBeUndefined()
+      expect(check(deepFreeze([...history, calls('b'), user]))).toContain("the result of call 'b'")
+      expect(check(deepFreeze([...history, calls('a'), results('a')]))).toContain('a second time')
+    }
+  })
+
+  test('a call with an illegal name for as long as it is there', () => {
+    const [first, call, result] = deepFreeze([user, named('fs.read'), results('a')])
+    if (!first || !call || !result) return
+    for (const end of [[], [user], [user, calls('b'), results('b')]]) {
+      expect(check(deepFreeze([first, call, result, ...end]))).toContain("call 'a': the tool name 'fs.read'")
+    }
+    expect(check(deepFreeze([first, user]))).toBeUndefined()
+  })
+
+  test('a change to a history that is not frozen', () => {
+    const messages: Message[] = [user, calls('a'), results('a')]
+    expect(check(messages)).toBeUndefined()
+    messages.splice(2, 1, user)
+    expect(check(messages)).toBeDefined()
+  })
+})

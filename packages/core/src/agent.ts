@@ -1,0 +1,234 @@
+import { Chains } from './chain/compile.ts'
+import { RunController } from './controller.ts'
+import { ConfigError } from './errors.ts'
+import { EventQueue } from './event/queue.ts'
+import { Sanitizer } from './event/sanitizer.ts'
+import { frozenCopy } from './freeze.ts'
+import type { Input } from './message.ts'
+import { userMessage } from './message.ts'
+import { arrange, checkTools } from './middleware/arrange.ts'
+import type { AnyMiddleware, MetaOfAll, MiddlewareList } from './middleware/middleware.ts'
+import type { Model } from './model.ts'
+import type { RunResult } from './result.ts'
+import { ActiveRun } from './run/active-run.ts'
+import type { RunParts } from './run/active-run.ts'
+import { _runLoop } from './run/loop.ts'
+import { Run } from './run/run.ts'
+import { endSession } from './run/session-start.ts'
+import { defaultRuntime } from './runtime.ts'
+import type { Logger, RuntimeOptions } from './runtime.ts'
+import { memorySession } from './session/session.ts'
+import type { Session } from './session/session.ts'
+import { StateStore } from './state.ts'
+import type { Tool } from './tool/define.ts'
+
+/** What an agent is made of. */
+export interface AgentOptions<Metas extends readonly unknown[] = readonly unknown[]> {
+  /** Default 'agent'. */
+  readonly name?: string
+  readonly version?: string
+  /** The system text of every request. */
+  readonly instructions?: string
+  readonly model: Model
+  readonly tools?: readonly Tool[]
+  /** The onion, outermost first. */
+  readonly middleware?: MiddlewareList<Metas>
+  /** LLM steps a run may take. Default 20. */
+  readonly maxTurns?: number
+  /** Tools that may run at the same time. Default: no limit. */
+  readonly toolConcurrency?: number
+  /** Tell by `hook_applied` events what each layer changed or decided. Default false. */
+  readonly trace?: boolean
+  readonly runtime?: RuntimeOptions
+  /** Default: the console. */
+  readonly logger?: Logger
+}
+
+interface RunOptionsBase {
+  /** The conversation to go on with. Default: one of its own, which starts and ends with the run. */
+  readonly session?: Session
+  /** Cancels the run when it aborts. */
+  readonly signal?: AbortSignal
+  /** One controller a run. */
+  readonly controller?: RunController
+  /** Layers inside the agent's, for this run. */
+  readonly middleware?: readonly AnyMiddleware[]
+  /** LLM steps this run may take. Default: the agent's. */
+  readonly maxTurns?: number
+}
+
+/** Options of a run. `metadata` is what the agent's middlewares need to know, all of them together. */
+export type RunOptions<Meta = unknown> = RunOptionsBase &
+  (Partial<Meta> extends Meta ? { readonly metadata?: unknown extends Meta ? unknown : Meta } : { readonly metadata: Meta })
+
+/** Options may be left out where no metadata is needed. */
+export type RunArguments<Meta> =
+  Partial<RunOptions<Meta>> extends RunOptions<Meta> ? [options?: RunOptions<Meta>] : [options: RunOptions<Meta>]
+
+/** Makes agents; the metadata that their middlewares need is inferred. */
+export interface AgentConstructor {
+  /** @throws ConfigError that names the culprits and the fix */
+  new <const Metas extends readonly unknown[] = []>(options: AgentOptions<Metas>): Agent<MetaOfAll<Metas>>
+}
+
+class AgentBase<Meta> {
+  readonly name: string
+  readonly version: string | undefined
+  readonly #options: AgentOptions
+  readonly #middleware: readonly AnyMiddleware[]
+  readonly #chains: Chains
+
+  constructor(options: AgentOptions) {
+    checkOptions(options)
+    this.#options = options
+    this.#middleware = options.middleware ?? []
+    this.name = options.name ?? 'agent'
+    this.version = options.version
+    const layers = arrange(this.#middleware)
+    checkTools(options.tools ?? [], layers)
+    this.#chains = new Chains(layers)
+  }
+
+  /** A new agent with these middlewares further in. */
+  use<const Metas extends readonly unknown[]>(...middleware: MiddlewareList<Metas>): Agent<Meta & MetaOfAll<Metas>> {
+    return new AgentBase({ ...this.#options, middleware: [...this.#middleware, ...middleware] as never })
+  }
+
+  /**
+   * Runs to the end.
+   *
+   * @throws the original error of what failed; a RunCancelledError (name 'AbortError') when the run was cancelled; a SessionBusyError when the session is
+   *   in use; a ConfigError for options that do not fit
+   */
+  async run(input: Input, ...[options]: RunArguments<Meta>): Promise<RunResult> {
+    return this.#start(input, options ?? {}).result
+  }
+
+  /** Runs under the caller's eyes: events by `for await`, the end by `result`. It starts in the next microtask. */
+  stream(input: Input, ...[options]: RunArguments<Meta>): Run {
+    const queue = new EventQueue()
+    const { controller, result } = this.#start(input, options ?? {}, queue)
+    return new Run(controller, queue, result)
+  }
+
+  /**
+   * Ends a session: on_session_end. Its layers have `timeoutMs` together, then they are given up.
+   *
+   * @param timeoutMs default 1,500
+   */
+  async endSession(session: Session, reason: string, { timeoutMs = 1_500 }: { readonly timeoutMs?: number } = {}): Promise<void> {
+    const run = new ActiveRun(this.#parts({ role: 'user', content: [] }, { session }, new RunController()))
+    await endSession(run, reason, timeoutMs)
+  }
+
+  #start(
+    input: Input,
+    options: RunOptionsBase & { readonly metadata?: unknown },
+    queue?: EventQueue,
+  ): { controller: RunController; result: Promise<RunResult> } {
+    const { signal, controller = new RunController() } = options
+    if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
+    const run = new ActiveRun(this.#parts(userMessage(input), options, controller), queue)
+    controller.attach({
+      runId: run.runId,
+      onCancel() {
+        run.grace.start()
+        queue?.release()
+      },
+    })
+    const follow = (): void => void controller.cancel(signal?.reason)
+    if (signal?.aborted) follow()
+    else signal?.addEventListener('abort', follow)
+    const end = (): void => {
+      signal?.removeEventListener('abort', follow)
+      controller.close()
+      run.grace.stop()
+      queue?.end()
+    }
+    return { controller, result: loop(run, end) }
+  }
+
+  #parts(
+    input: RunParts['input'],
+    options: RunOptionsBase & { readonly metadata?: unknown },
+    controller: RunController,
+  ): RunParts {
+    const {
+      name,
+      version,
+      model,
+      instructions,
+      tools = [],
+      toolConcurrency = Infinity,
+      maxTurns = 20,
+      trace = false,
+      runtime,
+      logger = console,
+    } = this.#options
+    const chains = this.#chainsWith(options.middleware ?? [])
+    const { now, sleep, randomId } = { ...defaultRuntime, ...runtime }
+    const sanitizers = chains.layers.flatMap(({ middleware }) => middleware.sanitize ?? [])
+    return {
+      runId: randomId(),
+      agent: Object.freeze({ name: name ?? 'agent', version }),
+      model,
+      instructions,
+      tools,
+      toolConcurrency,
+      maxTurns: options.maxTurns ?? maxTurns,
+      trace,
+      chains,
+      sanitizer: sanitizers.length > 0 ? new Sanitizer(sanitizers) : undefined,
+      input: frozenCopy(input),
+      metadata: frozenCopy(options.metadata ?? {}),
+      session: options.session ?? memorySession(),
+      ownSession: options.session === undefined,
+      controller,
+      runtime: { now, randomId, sleep: (ms) => controller.cancellation.wait(sleep(ms, controller.signal)) },
+      logger,
+      state: new StateStore(),
+    }
+  }
+
+  #chainsWith(middleware: readonly AnyMiddleware[]): Chains {
+    if (middleware.length === 0) return this.#chains
+    const layers = arrange(middleware, this.#chains.layers)
+    checkTools(this.#options.tools ?? [], layers)
+    return new Chains(layers)
+  }
+}
+
+/**
+ * A model, tools and an onion of middleware. Immutable: it can be shared, and runs side by side.
+ *
+ * @example
+ * const agent = new Agent({ model, tools: [shell] }).use(needsApproval)
+ * const { text } = await agent.run('clean the build folder', { metadata: { approved: true } })
+ */
+export interface Agent<Meta = unknown> extends AgentBase<Meta> {}
+export const Agent: AgentConstructor = AgentBase
+
+function checkOptions(options: AgentOptions): void {
+  const given = options as Partial<AgentOptions> | undefined
+  const name = given?.name ?? 'agent'
+  if (typeof given?.model?.stream !== 'function')
+    throw new ConfigError(`agent '${name}' has no model: give it one, such as model: openaiCompatible({ … })`)
+  for (const list of ['tools', 'middleware'] as const) {
+    if (given[list] !== undefined && !Array.isArray(given[list])) throw new ConfigError(`agent '${name}': ${list} must be a list`)
+  }
+  for (const limit of ['maxTurns', 'toolConcurrency'] as const) {
+    const value = given[limit]
+    if (value !== undefined && !(value >= (limit === 'maxTurns' ? 0 : 1)))
+      throw new ConfigError(`agent '${name}': ${limit} is ${value}, and must be a positive number`)
+  }
+}
+
+async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {
+  await Promise.resolve()
+  try {
+    return await _runLoop(run)
+  } finally {
+    if (run.parts.ownSession) await endSession(run, 'run_end', 1_500)
+    end()
+  }
+}

@@ -1,0 +1,228 @@
+import type { Allow, AllowCall, Decision, ReplaceResult, Stop } from '../decision.ts'
+import { deepFreeze } from '../freeze.ts'
+import { hooks } from '../hooks.ts'
+import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
+import type { JsonObject } from '../json.ts'
+import { mayRewrite } from '../middleware/on-events.ts'
+import type { ActiveRun } from '../run/active-run.ts'
+import type { Frame } from './frame.ts'
+import type { Layer, Unit } from './layer.ts'
+
+interface Note {
+  readonly layer: number
+  readonly text: string
+}
+
+interface TransformOf {
+  readonly layer: Layer
+  readonly transform: Transform
+}
+
+/** What a layer may change, as it was before the layer: put back when a layer under 'log' or 'ignore' fails. */
+export interface Saved {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly decision: Decision | undefined
+  readonly by: Layer | undefined
+  readonly stop: Stop | undefined
+  readonly replacement: Pass['replacement']
+  readonly notes: number
+  readonly transforms: number
+}
+
+/** One way of a value or a question through the layers of one point. What its layers share lives here. */
+export class Pass {
+  readonly run: ActiveRun
+  readonly name: Point
+  readonly point: HookPoint
+  readonly unit: Unit
+  /** The point's own ctx fields. */
+  readonly fields: Record<string, unknown>
+  /** What an around point stands around. */
+  readonly work: (() => unknown) | undefined
+  /** Layers that this pass leaves out: those on whose behalf it is made. */
+  readonly excluded: ReadonlySet<Layer> | undefined
+  /** The strictest decision so far, and the layer whose it is. */
+  decision: Decision | undefined
+  by: Layer | undefined
+  /** At before_tool, beside the decision. */
+  stop: Stop | undefined
+  stopBy: Layer | undefined
+  /** The last replace_result, which counts when a stricter question is answered with yes. */
+  replacement: { readonly decision: ReplaceResult; readonly by: Layer } | undefined
+  /** Of on_permission_request: allows of layers further in than this count as no opinion. */
+  yesUpTo: number = Infinity
+  /** The layer that last assigned a field. */
+  writer: Layer | undefined
+  /** Of around_llm_step: what a layer returns in place of the inner step goes through the transforms further out. */
+  refine: ((value: unknown, layer: Layer) => Promise<unknown>) | undefined
+  /** What the innermost work failed with, to tell it from a layer's own failure. */
+  workError: { readonly error: unknown } | undefined
+  /** The innermost layer that is still open. */
+  top: Frame | undefined
+  readonly notes: Note[] = []
+  readonly transforms: TransformOf[] = []
+
+  constructor(
+    run: ActiveRun,
+    name: Point,
+    unit: Unit,
+    fields: Record<string, unknown>,
+    work?: () => unknown,
+    excluded?: ReadonlySet<Layer>,
+  ) {
+    this.run = run
+    this.name = name
+    this.point = hooks[name]
+    this.unit = unit
+    this.fields = fields
+    this.work = work
+    this.excluded = excluded
+  }
+
+  /** What stands behind the last layer. */
+  readonly innermost = (): unknown => {
+    if (this.point.kind === 'around') return this.#doWork()
+    return this.outcome()
+  }
+
+  /** What `next()` gives where no layer's own value does: the decision of a gate, the value of an after point. */
+  outcome(): unknown {
+    if (this.point.kind === 'gate') return this.decision ?? this.stop
+    return this.point.kind === 'after' ? this.value : undefined
+  }
+
+  async #doWork(): Promise<unknown> {
+    try {
+      return await this.work?.()
+    } catch (error) {
+      this.workError = { error }
+      throw error
+    }
+  }
+
+  get value(): unknown {
+    return this.fields[this.point.write[0] ?? '']
+  }
+
+  set value(value: unknown) {
+    this.fields[this.point.write[0] ?? ''] = deepFreeze(value)
+  }
+
+  /** Is this layer part of this pass? */
+  admits(layer: Layer): boolean {
+    if (this.excluded?.has(layer)) return false
+    const { toolName } = this.unit
+    if (toolName !== undefined && layer.filters.length > 0 && !layer.filters.every((accepts) => accepts(toolName))) return false
+    return layer.conditions.every((condition) => this.unit.holds(condition, () => this.run.whenContext(this.unit)))
+  }
+
+  /** The notes of all layers, in registration order. */
+  get context(): string {
+    return this.notes
+      .toSorted((a, b) => a.layer - b.layer)
+      .map((note) => note.text)
+      .join('\n')
+  }
+
+  /**
+   * Adds a layer's decision. The strictest wins; of two alike the later, but of two questions the one that was asked further out.
+   *
+   * @param inward is it given on the way in, where rewrites still reach the layers further in?
+   * @returns what is wrong with it, if anything
+   */
+  decide(decision: Decision, layer: Layer, inward: boolean): string | undefined {
+    const { decisions } = this.point
+    if (!decisions.includes(decision.kind)) {
+      const may = decisions.length > 0 ? `may return ${decisions.join(', ')}` : 'takes no decisions'
+      return `it returned ${decision.kind}, and ${this.name} ${may}`
+    }
+    if (decision.kind === 'drop' && !mayRewrite(layer.middleware.on_event)) {
+      return 'it dropped an event: ask for that with onEvents(types, handler, { rewrite: true })'
+    }
+    if (decision.kind === 'allow') {
+      if (layer.index > this.yesUpTo) return undefined
+      const problem = this.#takeFields(decision, layer, inward)
+      if (problem !== undefined) return problem
+    }
+    if (decision.kind === 'stop' && this.name === 'before_tool') {
+      this.stop ??= decision
+      this.stopBy ??= layer
+      return undefined
+    }
+    if (decision.kind === 'replace_result') this.replacement = { decision, by: layer }
+    const rank = (kind: string): number => decisions.indexOf(kind)
+    const current = this.decision
+    if (current && rank(current.kind) < rank(decision.kind)) return undefined
+    if (current?.kind === decision.kind) {
+      if (decision.kind === 'ask' && (this.by?.index ?? 0) <= layer.index) return undefined
+      // A denier's reason may be reworded further out; the denial stays the denier's.
+      if (decision.kind === 'deny') return void (this.decision = decision)
+    }
+    this.decision = decision
+    this.by = layer
+    return undefined
+  }
+
+  #takeFields({ args, context }: Allow | AllowCall, layer: Layer, inward: boolean): string | undefined {
+    if (args !== undefined) {
+      if (!this.point.write.includes('args'))
+        return `allow({ args }) rewrites arguments, which ${this.name} cannot; do it at before_tool`
+      if (!inward)
+        return 'it returned allow({ args }) after next(), when inner layers had already judged the arguments: rewrite before next()'
+      const problem = this.assign('args', args)
+      if (problem !== undefined) return problem
+    }
+    if (context !== undefined) {
+      if (this.name !== 'before_tool') return `allow({ context }) is for before_tool, not for ${this.name}`
+      this.notes.push({ layer: layer.index, text: context })
+    }
+    return undefined
+  }
+
+  /** @returns what is wrong with the value, if anything */
+  assign(field: string, value: unknown): string | undefined {
+    if (field === 'args' && !isPlainObject(value)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
+    if (field === 'maxTurns' && !(typeof value === 'number' && value >= 0)) return 'maxTurns must be a number of at least 0'
+    if (this.point.accepts && field === this.point.write[0] && this.point.kind === 'after' && !this.point.accepts(value)) {
+      return `what it assigned to ctx.${field} is not what ${this.name} passes on`
+    }
+    if (field === 'request') return this.#assignRequest(value)
+    this.fields[field] = field === 'signal' ? value : deepFreeze(value)
+    return undefined
+  }
+
+  #assignRequest(value: unknown): string | undefined {
+    const request = value as Partial<StepRequest> | undefined
+    if (typeof request?.model?.stream !== 'function') return 'ctx.request needs a model: assign { ...ctx.request, … }'
+    if (!Array.isArray(request.messages) || !Array.isArray(request.tools)) return 'ctx.request needs lists of messages and tools'
+    this.fields.request = freezeRequest(request as StepRequest)
+    return undefined
+  }
+
+  save(): Saved {
+    const { decision, by, stop, replacement, notes, transforms } = this
+    return { fields: { ...this.fields }, decision, by, stop, replacement, notes: notes.length, transforms: transforms.length }
+  }
+
+  restore(saved: Saved): void {
+    Object.assign(this.fields, saved.fields)
+    this.decision = saved.decision
+    this.by = saved.by
+    this.stop = saved.stop
+    this.replacement = saved.replacement
+    this.notes.length = saved.notes
+    this.transforms.length = saved.transforms
+  }
+}
+
+/** Freezes what is plain data. The model is somebody's live object and stays as it is. */
+export function freezeRequest(request: StepRequest): StepRequest {
+  deepFreeze(request.messages)
+  deepFreeze(request.settings)
+  Object.freeze(request.tools)
+  return Object.freeze(request)
+}
+
+function isPlainObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,109 @@
+import { enter } from '../chain/compile.ts'
+import type { Chain } from '../chain/compile.ts'
+import type { Layer, Unit } from '../chain/layer.ts'
+import { Pass } from '../chain/pass.ts'
+import { deepFreeze } from '../freeze.ts'
+import type { ActiveRun } from '../run/active-run.ts'
+import type { AgentEvent, EventFields, EventType } from './event.ts'
+import { structural } from './event.ts'
+import type { EventQueue } from './queue.ts'
+
+/** An event before it is delivered: its place in the order is not known yet. */
+type Draft = Omit<AgentEvent, 'seq'> & { readonly type: EventType }
+
+interface Pending {
+  readonly draft: Draft
+  readonly chain: Chain | undefined
+  readonly unit: Unit
+  readonly source: Layer | undefined
+  readonly done: () => void
+}
+
+/** Who caused an event, where it was a layer. */
+export interface Source {
+  readonly layer: Layer
+  /** Caused during an on_event pass: it comes after that pass and skips on_event, or there would be no end. */
+  readonly inEventPass: boolean
+}
+
+/** Gives events to the layers that asked for them, one at a time, and then to the consumer. */
+export class Emitter {
+  readonly #run: ActiveRun
+  readonly #queue: EventQueue | undefined
+  readonly #pending: Pending[] = []
+  #busy = false
+  #seq = 0
+  #ended = false
+
+  constructor(run: ActiveRun, queue: EventQueue | undefined) {
+    this.#run = run
+    this.#queue = queue
+  }
+
+  /** @returns a promise where there is something to wait for: layers, earlier events, a slow consumer. It never rejects. */
+  emit<T extends EventType>(type: T, fields: EventFields[T], unit: Unit, source?: Source): void | Promise<void> {
+    // Counted whether or not anybody reads, so that an event has the same id in every mode.
+    const place = unit.count++
+    if (this.#ended) return
+    const chain = source?.inEventPass ? undefined : this.#run.chains.forEvent(type)
+    if (!chain && !this.#queue) return
+    if (type === 'run_end') this.#ended = true
+    const draft = this.#draft(type, fields, unit, place)
+    if (!chain && !this.#busy) return this.#deliver(draft)
+    return new Promise((done) => {
+      this.#pending.push({ draft, chain, unit, source: source?.layer, done })
+      if (!this.#busy) void this.#pump()
+    })
+  }
+
+  #draft<T extends EventType>(type: T, fields: EventFields[T], unit: Unit, place: number): Draft {
+    const { runId, agent, path, sanitizer } = this.#run
+    const draft = {
+      type,
+      id: `${runId}/${unit.op}#${place}`,
+      runId,
+      agent: agent.name,
+      path,
+      turn: unit.turn,
+      ...fields,
+    } as Draft
+    return sanitizer ? sanitizer.event(draft) : draft
+  }
+
+  async #pump(): Promise<void> {
+    this.#busy = true
+    for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
+      const draft = next.chain ? await this.#throughLayers(next, next.chain) : next.draft
+      if (draft) await this.#deliver(draft)
+      next.done()
+    }
+    this.#busy = false
+  }
+
+  /** A layer that fails never loses the event: the run fails at its loop. */
+  async #throughLayers({ draft, unit, source }: Pending, chain: Chain): Promise<Draft | undefined> {
+    const run = this.#run
+    const pass = new Pass(run, 'on_event', unit, { event: deepFreeze(draft) }, undefined, source && new Set([source]))
+    try {
+      await enter(chain, pass)
+    } catch (error) {
+      run.failAtLoop(error)
+    }
+    if (pass.decision && !structural.has(draft.type)) return undefined
+    const event = pass.fields.event as Draft
+    if (event === draft) return draft
+    const { type, id, runId, agent, path, turn } = draft
+    const fixed = { ...event, type, id, runId, agent, path, turn, ...identity(draft) } as Draft
+    return run.sanitizer ? run.sanitizer.event(fixed) : fixed
+  }
+
+  #deliver(draft: Draft): void | Promise<void> {
+    return this.#queue?.push(deepFreeze({ ...draft, seq: this.#seq++ } as AgentEvent))
+  }
+}
+
+/** Ids that no rewrite changes. */
+function identity(draft: object): object {
+  const { callId, toolName, stepId, attempt } = draft as { [key: string]: unknown }
+  return Object.fromEntries(Object.entries({ callId, toolName, stepId, attempt }).filter(([, value]) => value !== undefined))
+}

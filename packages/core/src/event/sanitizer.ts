@@ -1,0 +1,61 @@
+import type { Json } from '../json.ts'
+import type { Middleware } from '../middleware/middleware.ts'
+import type { EventType } from './event.ts'
+
+type Sanitize = NonNullable<Middleware['sanitize']>
+
+/** What stands for a string whose sanitizer failed. */
+const withheld = '[withheld: a sanitizer failed]'
+
+/** Fields that say what and where, never content, wherever core itself puts them. */
+const structure = new Set(
+  'type id runId parentRunId agent path stepId messageId callId toolName middleware point name status decision finishReason field role provider model mediaType blockId code by asker'.split(
+    ' ',
+  ),
+)
+/** Fields that hold somebody else's JSON: there every string is content, whatever its field is called. */
+const free = new Set(['args', 'value', 'data', 'before', 'after', 'providerData'])
+/** Their text comes in pieces, which no whole-string rewrite fits: transforms are for them. */
+const streamed = new Set<EventType>(['text_delta', 'reasoning_delta'])
+
+/** Applies every sanitizer of an agent to content strings. */
+export class Sanitizer {
+  readonly #functions: readonly Sanitize[]
+
+  constructor(functions: readonly Sanitize[]) {
+    this.#functions = functions
+  }
+
+  event<E extends { readonly type: EventType }>(event: E): E {
+    return streamed.has(event.type) ? event : (this.#walk(event, [], false) as E)
+  }
+
+  /** Any JSON value: every string in it counts as content. */
+  value(value: Json): Json {
+    return this.#walk(value, [], true) as Json
+  }
+
+  #walk(value: unknown, path: readonly string[], isFree: boolean): unknown {
+    if (typeof value === 'string') return this.#text(value, path)
+    if (Array.isArray(value)) return value.map((item, i) => this.#walk(item, [...path, String(i)], isFree))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => {
+        if (!isFree && structure.has(key)) return [key, item]
+        return [key, this.#walk(item, [...path, key], isFree || free.has(key))]
+      }),
+    )
+  }
+
+  #text(text: string, path: readonly string[]): string {
+    let clean = text
+    for (const sanitize of this.#functions) {
+      try {
+        clean = String(sanitize(clean, path))
+      } catch {
+        return withheld
+      }
+    }
+    return clean
+  }
+}

@@ -1,0 +1,112 @@
+import type { Json, JsonObject } from './json.ts'
+
+/** Text that a person, the model, a tool or a middleware wrote. */
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  /** Set on text that a middleware added (`ctx.addContext`), so that nobody takes it for the person's own words. */
+  readonly added?: true
+}
+
+/** An image: base64 `data` with its media type, or a `url`. */
+export interface ImagePart {
+  readonly type: 'image'
+  readonly mediaType: string
+  readonly data?: string
+  readonly url?: string
+}
+
+/** A file: base64 `data` with its media type, or a `url`. */
+export interface FilePart {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly name?: string
+  readonly data?: string
+  readonly url?: string
+}
+
+/** The model's thinking. `providerData` (a signature, encrypted text) is opaque and goes back to the same provider unchanged. */
+export interface ReasoningPart {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly blockId?: string
+  readonly providerData?: Json
+}
+
+/** A call that the model asks for. `args` holds the schema's input form. */
+export interface ToolCallPart {
+  readonly type: 'tool_call'
+  readonly callId: string
+  readonly toolName: string
+  readonly args: JsonObject
+  /** The model's own text, where it was no JSON object (`args` is `{}` then). */
+  readonly rawArgs?: string
+  readonly providerData?: Json
+}
+
+/** The answer to one call. */
+export interface ToolResultPart extends ToolResult {
+  readonly type: 'tool_result'
+  readonly callId: string
+  readonly toolName: string
+}
+
+/** What a tool call came to. Plain JSON; `value` is the JSON form of what the tool returned, where that was more than text. */
+export interface ToolResult {
+  readonly content: readonly ContentPart[]
+  readonly isError: boolean
+  readonly value?: Json
+}
+
+export type ContentPart = TextPart | ImagePart | FilePart
+export type AssistantPart = TextPart | ReasoningPart | ToolCallPart
+
+export interface SystemMessage {
+  readonly role: 'system'
+  readonly content: readonly TextPart[]
+}
+
+export interface UserMessage {
+  readonly role: 'user'
+  readonly content: readonly ContentPart[]
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: readonly AssistantPart[]
+  /** Which provider wrote it: opaque data goes back to this one only. */
+  readonly provider?: string
+  readonly model?: string
+  readonly providerData?: Json
+}
+
+/** The answers to the calls of the assistant message before it, in call order. */
+export interface ToolMessage {
+  readonly role: 'tool'
+  readonly content: readonly ToolResultPart[]
+}
+
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+/** What a run takes as its input: text, content parts or a whole user message. */
+export type Input = string | readonly ContentPart[] | UserMessage
+
+/** A user message with one text part. */
+export function userMessage(input: Input): UserMessage {
+  if (typeof input === 'string') return { role: 'user', content: [{ type: 'text', text: input }] }
+  return 'role' in input ? input : { role: 'user', content: input }
+}
+
+/** The text of a message or a tool result: its text parts joined, without reasoning and without added context. */
+export function textOf(message: {
+  readonly content: readonly { readonly type: string; readonly text?: string; readonly added?: true }[]
+}): string {
+  let text = ''
+  for (const part of message.content) if (part.type === 'text' && !part.added) text += part.text
+  return text
+}
+
+/** The calls of an assistant message, in order. */
+export function callsOf(message: AssistantMessage): ToolCallPart[] {
+  return message.content.filter((part) => part.type === 'tool_call')
+}

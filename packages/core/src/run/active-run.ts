@@ -1,0 +1,350 @@
+import { enter } from '../chain/compile.ts'
+import type { Chains } from '../chain/compile.ts'
+import { Unit } from '../chain/layer.ts'
+import type { Layer } from '../chain/layer.ts'
+import { Pass } from '../chain/pass.ts'
+import type { RunController } from '../controller.ts'
+import type { HelperRequest, SessionView } from '../ctx.ts'
+import type { Decision } from '../decision.ts'
+import { messageOf, originOf, toError } from '../errors.ts'
+import { Emitter } from '../event/emitter.ts'
+import type { Source } from '../event/emitter.ts'
+import type { ErrorFacts, EventFields, EventType } from '../event/event.ts'
+import type { EventQueue } from '../event/queue.ts'
+import type { Sanitizer } from '../event/sanitizer.ts'
+import type { Point, StepRequest } from '../hooks.ts'
+import type { Json } from '../json.ts'
+import { callsOf } from '../message.ts'
+import type { Message, ToolCallPart, UserMessage } from '../message.ts'
+import { addUsage, noUsage } from '../model.ts'
+import type { LLMStep, Model, Usage } from '../model.ts'
+import type { WhenContext } from '../middleware/wrap.ts'
+import type { RunResult, RunStatus } from '../result.ts'
+import type { Logger, Runtime } from '../runtime.ts'
+import type { Session } from '../session/session.ts'
+import type { Cancellation } from '../signal.ts'
+import type { StateStore } from '../state.ts'
+import { helperStep } from '../step/helper.ts'
+import type { Tool } from '../tool/define.ts'
+import { toJson } from '../tool/serialise.ts'
+import { Grace } from './grace.ts'
+
+/** What a run is made of. */
+export interface RunParts {
+  readonly runId: string
+  readonly agent: { readonly name: string; readonly version?: string | undefined }
+  readonly model: Model
+  readonly instructions: string | undefined
+  readonly tools: readonly Tool[]
+  readonly toolConcurrency: number
+  readonly maxTurns: number
+  readonly trace: boolean
+  readonly chains: Chains
+  readonly sanitizer: Sanitizer | undefined
+  readonly input: UserMessage
+  readonly metadata: unknown
+  readonly session: Session
+  /** Does the session start and end with this run? */
+  readonly ownSession: boolean
+  readonly controller: RunController
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly state: StateStore
+}
+
+/** What a failing hook, step or tool is asked about at on_error. */
+export interface Failure {
+  readonly error: Error
+  readonly phase: 'llm_step' | 'tool' | 'hook' | 'session'
+  readonly attempt?: number
+  readonly toolCall?: ToolCallPart
+}
+
+interface ThroughOptions {
+  /** Part of a run's end, which goes on whatever the flags say. */
+  readonly exit?: boolean
+  readonly excluded?: ReadonlySet<Layer> | undefined
+  readonly yesUpTo?: number
+}
+
+/** One run while it lasts: what its loop, its layers and its tools share. */
+export class ActiveRun {
+  readonly runId: string
+  readonly agent: RunParts['agent']
+  readonly parts: RunParts
+  readonly path: readonly string[] = Object.freeze([])
+  readonly chains: Chains
+  readonly trace: boolean
+  readonly sanitizer: Sanitizer | undefined
+  readonly input: UserMessage
+  readonly metadata: unknown
+  readonly session: Session
+  readonly sessionView: SessionView
+  readonly controller: RunController
+  readonly cancellation: Cancellation
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly state: StateStore
+  readonly unit: Unit = new Unit('run', 0)
+  /** Chains in progress. */
+  readonly passes: Set<Pass> = new Set()
+  readonly grace: Grace = new Grace(this)
+  maxTurns: number
+  turns = 0
+  continuations = 0
+  usage: Usage = noUsage
+  /** The last answer's text. */
+  text = ''
+  /** Set by a stop decision: no further model call. */
+  stopping: string | undefined
+  readonly added: Message[] = []
+  readonly #emitter: Emitter
+  readonly #asked = new WeakSet<Error>()
+  #eventFailure: { readonly error: unknown } | undefined
+  #callIds: Set<string> | undefined
+  #helpers = 0
+
+  constructor(parts: RunParts, queue?: EventQueue) {
+    this.parts = parts
+    this.runId = parts.runId
+    this.agent = parts.agent
+    this.chains = parts.chains
+    this.trace = parts.trace
+    this.sanitizer = parts.sanitizer
+    this.input = parts.input
+    this.metadata = parts.metadata
+    this.session = parts.session
+    const { session } = parts
+    this.sessionView = Object.freeze({
+      id: session.id,
+      get messages() {
+        return session.messages
+      },
+    })
+    this.controller = parts.controller
+    this.cancellation = parts.controller.cancellation
+    this.runtime = parts.runtime
+    this.logger = parts.logger
+    this.state = parts.state
+    this.maxTurns = parts.maxTurns
+    this.#emitter = new Emitter(this, queue)
+  }
+
+  /** Throws where the run must not go on: cancelled, or failed by a layer that observes events. */
+  check(): void {
+    if (this.cancellation.error) throw this.cancellation.error
+    if (this.#eventFailure) throw this.#eventFailure.error
+  }
+
+  get cancelled(): boolean {
+    return this.cancellation.cancelled
+  }
+
+  /** Must everything that is under way end? Then nothing starts any more. */
+  get ending(): boolean {
+    return this.cancellation.error !== undefined
+  }
+
+  /** Does the work within a layer's own signal: once that aborts, everything inside ends with its reason, an ordinary error. */
+  async under<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const { cancellation, grace } = this
+    const interrupt = (): void => {
+      cancellation.interrupt(toError(signal.reason, 'a signal'))
+      grace.start()
+    }
+    if (signal.aborted) interrupt()
+    else signal.addEventListener('abort', interrupt)
+    try {
+      const value = await work()
+      this.check()
+      return value
+    } finally {
+      signal.removeEventListener('abort', interrupt)
+      if (!cancellation.cancelled) {
+        grace.pause()
+        cancellation.resume()
+      }
+    }
+  }
+
+  /** Sends a pass through a point's layers, if it has any, and then checks the run's flags. */
+  async through(
+    point: Point,
+    unit: Unit,
+    fields: Record<string, unknown>,
+    options: ThroughOptions = {},
+  ): Promise<Pass | undefined> {
+    const chain = this.chains.at(point)
+    if (!chain) return undefined
+    const pass = new Pass(this, point, unit, fields, undefined, options.excluded)
+    if (options.yesUpTo !== undefined) pass.yesUpTo = options.yesUpTo
+    await enter(chain, pass)
+    if (!options.exit) this.check()
+    return pass
+  }
+
+  emit<T extends EventType>(type: T, fields: EventFields[T], unit: Unit = this.unit, source?: Source): void | Promise<void> {
+    return this.#emitter.emit(type, fields, unit, source)
+  }
+
+  emitCustom(name: string, data: unknown, pass: Pass, layer: Layer): void {
+    void this.emit(
+      'custom',
+      { name, data: toJson(data), middleware: layer.name, ...callOf(pass.unit) },
+      pass.unit,
+      sourceOf(pass, layer),
+    )
+  }
+
+  emitApplied(fields: EventFields['hook_applied'], pass: Pass): void {
+    void this.emit('hook_applied', { ...fields, ...callOf(pass.unit) }, pass.unit, {
+      layer: undefined as never,
+      inEventPass: pass.name === 'on_event',
+    })
+  }
+
+  emitProgress(unit: Unit, data: Json): void | Promise<void> {
+    return this.emit('tool_progress', { ...whichCall(unit), data }, unit)
+  }
+
+  /** A layer failed: the event, and under 'log' a line in the log. What follows from it is the layer's policy. */
+  hookFailed(error: Error, layer: Layer, pass: Pass): void {
+    if (layer.errors === 'log') this.logger.error(`middleware '${layer.name}' failed at ${pass.name}:`, error)
+    const fields = { middleware: layer.name, point: pass.name, error: factsOf(error), ...callOf(pass.unit) }
+    void this.emit('hook_error', fields, pass.unit, { layer, inEventPass: pass.name === 'on_event' })
+  }
+
+  /** An on_event layer failed: the next check of the loop throws its error. */
+  failAtLoop(error: unknown): void {
+    if (error !== this.cancellation.error) this.#eventFailure ??= { error }
+  }
+
+  /** Asks on_error about a failure. `undefined` means the default: it stands. */
+  async askOnError({ error, phase, attempt = 1, toolCall }: Failure, unit: Unit): Promise<Decision | undefined> {
+    this.#asked.add(error)
+    if (this.ending) return undefined
+    try {
+      const pass = await this.through('on_error', unit, { error, phase, attempt, toolCall, toolName: toolCall?.toolName })
+      const decision = pass?.decision
+      if (decision?.kind !== 'raise') return decision
+      const raised = toError(decision.error, 'an on_error layer')
+      this.#asked.add(raised)
+      return { kind: 'raise', error: raised }
+    } catch (failure) {
+      // An on_error layer's own failure is not asked about.
+      if (failure instanceof Error) this.#asked.add(failure)
+      throw failure
+    }
+  }
+
+  /** What a failure that ends the run comes to, after on_error has been asked about it. Never throws. */
+  async raised(thrown: unknown, phase: 'hook' | 'session'): Promise<unknown> {
+    if (this.cancellation.error) return this.cancellation.error
+    const error = toError(thrown, 'the run')
+    if (this.#asked.has(error)) return error
+    try {
+      const decision = await this.askOnError({ error, phase }, this.unit)
+      return decision?.kind === 'raise' ? decision.error : error
+    } catch (failure) {
+      return failure
+    }
+  }
+
+  /** Writes are never abandoned: a cancelled run waits for them too. */
+  async append(messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return
+    try {
+      await this.session.append(messages)
+    } catch (error) {
+      throw await this.raised(error, 'session')
+    }
+    this.added.push(...messages)
+  }
+
+  addUsage(usage: Usage): void {
+    this.usage = addUsage(this.usage, usage)
+  }
+
+  /** The call ids of the session so far, read once. */
+  get callIds(): Set<string> {
+    this.#callIds ??= new Set(
+      this.session.messages
+        .flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+        .map((call) => call.callId),
+    )
+    return this.#callIds
+  }
+
+  result(status: RunStatus, reason?: string): RunResult {
+    const text = status === 'denied' ? (reason ?? '') : this.text
+    const { runId, usage, turns } = this
+    return Object.freeze({
+      runId,
+      status,
+      ...(reason === undefined ? {} : { reason }),
+      text,
+      messages: Object.freeze([...this.added]),
+      usage,
+      turns,
+    })
+  }
+
+  whenContext(unit: Unit): WhenContext<never> {
+    const { agent, sessionView, runId, input, metadata, path, state } = this
+    const { turn, toolName } = unit
+    return {
+      agent,
+      session: sessionView,
+      runId,
+      turn,
+      input,
+      metadata: metadata as never,
+      path,
+      get: (key) => state.get(key),
+      ...(toolName === undefined ? {} : { toolName }),
+    }
+  }
+
+  callModel(request: HelperRequest, pass: Pass, layer: Layer): Promise<LLMStep> {
+    return helperStep(this, request, pass, layer, this.#helpers++)
+  }
+
+  /** The request of a step before any layer has seen it. */
+  request(unit: Unit): StepRequest {
+    const { model, instructions, tools } = this.parts
+    return {
+      model,
+      ...(instructions === undefined ? {} : { system: instructions }),
+      messages: this.session.messages,
+      tools: this.#toolsOffered(tools, unit),
+    }
+  }
+
+  /** The agent's tools and those that active middlewares bring along. */
+  #toolsOffered(tools: readonly Tool[], unit: Unit): readonly Tool[] {
+    const bringing = this.chains.bringingTools
+    if (bringing.length === 0) return tools
+    const active = bringing.filter((layer) =>
+      layer.conditions.every((condition) => unit.holds(condition, () => this.whenContext(unit))),
+    )
+    return [...tools, ...active.flatMap((layer) => layer.middleware.tools ?? [])]
+  }
+}
+
+function sourceOf(pass: Pass, layer: Layer): Source {
+  return { layer, inEventPass: pass.name === 'on_event' }
+}
+
+function callOf({ callId, toolName }: Unit): { readonly callId?: string; readonly toolName?: string } {
+  return callId === undefined ? {} : { callId, toolName: toolName ?? '' }
+}
+
+function whichCall({ callId = '', toolName = '' }: Unit): { readonly callId: string; readonly toolName: string } {
+  return { callId, toolName }
+}
+
+/** An error as events tell it. */
+export function factsOf(error: unknown): ErrorFacts {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  return { name: error instanceof Error ? error.name : 'Error', message: messageOf(error), ...code, ...originOf(error) }
+}

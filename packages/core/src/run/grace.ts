@@ -1,0 +1,51 @@
+import { Phase } from '../chain/frame.ts'
+import type { Frame } from '../chain/frame.ts'
+import type { ActiveRun } from './active-run.ts'
+
+/** How long layers have to unwind after a cancel, in milliseconds. */
+export const graceMs = 50
+
+/** How often it is looked at again after that: a layer that has hung for one interval is given up too. */
+const sweepMs = 10
+
+/** Gives up layers that do not settle after a cancel, innermost first, so that those around them can still unwind. */
+export class Grace {
+  readonly #run: ActiveRun
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #hanging: ReadonlySet<Frame> = new Set()
+  #over = false
+
+  constructor(run: ActiveRun) {
+    this.#run = run
+  }
+
+  start(): void {
+    if (this.#over || this.#timer !== undefined) return
+    this.#hanging = this.#stuck()
+    this.#timer = setTimeout(() => this.#sweep(), graceMs)
+  }
+
+  /** What had to end has ended. */
+  pause(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  stop(): void {
+    this.#over = true
+    clearTimeout(this.#timer)
+  }
+
+  #sweep(): void {
+    for (const frame of this.#stuck()) if (this.#hanging.has(frame)) frame.abandon()
+    this.#hanging = this.#stuck()
+    this.#timer = setTimeout(() => this.#sweep(), sweepMs)
+  }
+
+  /** The innermost open layer of each chain, unless it waits for work of core's own, which ends by itself. */
+  #stuck(): ReadonlySet<Frame> {
+    const frames = new Set<Frame>()
+    for (const { top } of this.#run.passes) if (top && top.phase !== Phase.waiting) frames.add(top)
+    return frames
+  }
+}

@@ -1,0 +1,165 @@
+import { enter } from '../chain/compile.ts'
+import { Pass } from '../chain/pass.ts'
+import { userMessage } from '../message.ts'
+import type { Input, Message, UserMessage } from '../message.ts'
+import type { RunResult } from '../result.ts'
+import { lockSession } from '../session/lock.ts'
+import { repair } from '../session/repair.ts'
+import { factsOf } from './active-run.ts'
+import type { ActiveRun } from './active-run.ts'
+import { startSession } from './session-start.ts'
+import { deliver, runTurn } from './turn.ts'
+
+/** How often on_stop may keep a run going. */
+export const maxContinuations = 8
+
+/**
+ * The one loop behind `run()` and `stream()`: the run from run_begin to run_end.
+ *
+ * @throws the original error of a failed run; the RunCancelledError of a cancelled one, with what there was in its `result`
+ */
+export async function _runLoop(run: ActiveRun): Promise<RunResult> {
+  await run.emit('run_begin', { input: run.input })
+  let release: () => void
+  try {
+    run.check()
+    release = lockSession(run.session, run.runId)
+  } catch (error) {
+    run.controller.decide()
+    return finish(run, { error })
+  }
+  const progress = { entered: false }
+  let outcome: Outcome
+  try {
+    outcome = { result: await wholeRun(run, progress) }
+    run.check()
+  } catch (error) {
+    outcome = { error: await run.raised(error, 'hook') }
+  }
+  run.controller.decide()
+  if (progress.entered) outcome = await afterRun(run, outcome)
+  release()
+  return finish(run, outcome)
+}
+
+/** What a run came to. The error of a cancelled or failed one stays what it is. */
+type Outcome = { readonly result: RunResult } | { readonly error: unknown }
+
+async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise<RunResult> {
+  await mendSession(run)
+  const notes = await startSession(run)
+  progress.entered = true
+  const pass = await run.through('before_run', run.unit, { maxTurns: run.maxTurns, session: run.session })
+  if (pass) run.maxTurns = pass.fields.maxTurns as number
+  const decision = pass?.decision
+  if (decision?.kind === 'deny') return run.result('denied', decision.reason)
+  const answer = decision?.kind === 'replace_result' ? (decision.result as Input) : undefined
+  return aroundRun(run, () => turns(run, notes, answer))
+}
+
+/** A history that an earlier process left half-written is made whole before anything reads it. */
+async function mendSession(run: ActiveRun): Promise<void> {
+  const { session } = run
+  const whole = repair(session.messages)
+  try {
+    if (whole !== session.messages) await session.replace(whole)
+  } catch (error) {
+    throw await run.raised(error, 'session')
+  }
+}
+
+async function aroundRun(run: ActiveRun, work: () => Promise<RunResult>): Promise<RunResult> {
+  const chain = run.chains.at('around_run')
+  if (!chain) return work()
+  const guarded = async (): Promise<RunResult> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw await run.raised(error, 'hook')
+    }
+  }
+  const pass: Pass = new Pass(run, 'around_run', run.unit, { signal: undefined }, () => {
+    const signal = pass.fields.signal as AbortSignal | undefined
+    return signal ? run.under(signal, guarded) : guarded()
+  })
+  return (await enter(chain, pass)) as RunResult
+}
+
+async function turns(run: ActiveRun, notes: readonly Message[], answer: Input | undefined): Promise<RunResult> {
+  const denied = await takeIn(run, run.input, 'run', notes)
+  if (denied !== undefined) return run.result('denied', denied)
+  if (answer !== undefined) {
+    await deliver(run, run.unit, answer)
+    return run.result('completed')
+  }
+  for (let turn = 0; turn < run.maxTurns; turn++) {
+    run.check()
+    const end = await runTurn(run, turn)
+    if (end.kind === 'denied') return run.result('denied', end.reason)
+    if (run.stopping !== undefined) return run.result('stopped', run.stopping)
+    if (end.kind === 'replaced') return run.result('completed')
+    if (end.kind === 'answered') {
+      const stopped = await mayStop(run)
+      if (stopped) return stopped
+    }
+  }
+  return run.result('max_turns', `the limit of ${run.maxTurns} turns was reached`)
+}
+
+/** A user message on its way into the session. @returns why it was refused */
+async function takeIn(
+  run: ActiveRun,
+  message: UserMessage,
+  source: 'run' | 'continue_run',
+  notes: readonly Message[] = [],
+): Promise<string | undefined> {
+  const pass = await run.through('on_input', run.unit, { message, source })
+  if (pass?.decision?.kind === 'deny') return pass.decision.reason
+  await run.append([...notes, (pass?.fields.message ?? message) as UserMessage])
+  return undefined
+}
+
+/** The model has answered. @returns the result, unless a layer keeps the run going */
+async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
+  const { continuations } = run
+  const pass = await run.through('on_stop', run.unit, {
+    result: run.result('completed'),
+    stopHookActive: continuations > 0,
+    continuations,
+  })
+  if (pass?.decision?.kind !== 'continue_run') return run.result('completed')
+  if (continuations >= maxContinuations) return run.result('stopped', 'capped')
+  run.continuations++
+  const denied = await takeIn(run, userMessage(pass.decision.message), 'continue_run')
+  return denied === undefined ? undefined : run.result('completed')
+}
+
+async function afterRun(run: ActiveRun, outcome: Outcome): Promise<Outcome> {
+  const result = 'result' in outcome ? outcome.result : failedResult(run, outcome.error)
+  try {
+    const pass = await run.through('after_run', run.unit, { result }, { exit: true })
+    // A result that a layer makes of a failure changes nothing: what was thrown is thrown.
+    return pass && 'result' in outcome ? { result: pass.fields.result as RunResult } : outcome
+  } catch (error) {
+    return 'result' in outcome ? { error: await run.raised(error, 'hook') } : outcome
+  }
+}
+
+function failedResult(run: ActiveRun, error: unknown): RunResult {
+  const { cancellation } = run
+  if (cancellation.cancelled && error === cancellation.error) return run.result('cancelled', factsOf(error).message)
+  return run.result('failed', factsOf(error).message)
+}
+
+/** The last events, and the run's end for its caller. */
+async function finish(run: ActiveRun, outcome: Outcome): Promise<RunResult> {
+  const result = 'result' in outcome ? outcome.result : failedResult(run, outcome.error)
+  if (result.status === 'cancelled') await run.emit('run_cancelled', { reason: result.reason ?? '' })
+  else if ('error' in outcome) await run.emit('error', { error: factsOf(outcome.error) })
+  const { status, reason, text, usage, turns: count } = result
+  await run.emit('run_end', { status, ...(reason === undefined ? {} : { reason }), text, usage, turns: count })
+  if ('result' in outcome) return result
+  const { error } = run.cancellation
+  if (error && outcome.error === error) Object.defineProperty(error, 'result', { value: result, configurable: true })
+  throw outcome.error
+}

@@ -1,0 +1,145 @@
+import { Unit } from '../chain/layer.ts'
+import type { EventFields } from '../event/event.ts'
+import type { StepRequest } from '../hooks.ts'
+import { callsOf, textOf, userMessage } from '../message.ts'
+import type { AssistantMessage, Input, ToolResultPart } from '../message.ts'
+import { noUsage } from '../model.ts'
+import type { LLMStep } from '../model.ts'
+import type { TurnResult, TurnStatus } from '../result.ts'
+import { Step } from '../step/step.ts'
+import { cutOff, runTools } from '../tool/batch.ts'
+import type { ActiveRun } from './active-run.ts'
+
+/** How the run goes on after a turn. */
+export type TurnEnd =
+  /** The model sees the tools' results. */
+  | { readonly kind: 'next' }
+  /** The model gave its answer. */
+  | { readonly kind: 'answered' }
+  | { readonly kind: 'denied'; readonly reason: string }
+  /** A layer gave the answer. */
+  | { readonly kind: 'replaced' }
+
+interface Progress {
+  message?: AssistantMessage
+  toolResults: readonly ToolResultPart[]
+}
+
+/** One turn: before_turn, one LLM step, its tools, after_turn. However it ends, turn_begin has its turn_end and before_turn its after_turn. */
+export async function runTurn(run: ActiveRun, turn: number): Promise<TurnEnd> {
+  const unit = new Unit(`turn:${turn}`, turn)
+  const progress: Progress = { toolResults: [] }
+  run.unit.turn = turn
+  let begun = false
+  let end: TurnEnd
+  try {
+    const answer = await beforeTurn(run, unit)
+    if (answer) end = answer
+    else {
+      begun = true
+      run.turns++
+      await run.emit('turn_begin', {}, unit)
+      run.check()
+      end = await stepAndTools(run, turn, progress)
+    }
+  } catch (error) {
+    await close(run, unit, begun, progress, run.cancelled ? 'cancelled' : 'failed')
+    throw error
+  }
+  await close(run, unit, begun, progress, statusOf(run, end))
+  run.check()
+  return end
+}
+
+function statusOf(run: ActiveRun, end: TurnEnd): TurnStatus {
+  if (end.kind === 'denied') return 'denied'
+  return run.stopping === undefined ? 'completed' : 'stopped'
+}
+
+async function beforeTurn(run: ActiveRun, unit: Unit): Promise<TurnEnd | undefined> {
+  const pass = await run.through('before_turn', unit, { maxTurns: run.maxTurns, session: run.session })
+  if (!pass) return undefined
+  run.maxTurns = pass.fields.maxTurns as number
+  const { decision } = pass
+  if (decision?.kind === 'deny') return { kind: 'denied', reason: decision.reason }
+  if (decision?.kind !== 'replace_result') return undefined
+  await deliver(run, unit, decision.result as Input)
+  return { kind: 'replaced' }
+}
+
+/** An answer that a layer gives in place of the model: told, and stored as the assistant's. */
+export async function deliver(run: ActiveRun, unit: Unit, output: Input): Promise<void> {
+  const content = userMessage(output).content.filter((part) => part.type === 'text')
+  const message: AssistantMessage = { role: 'assistant', content }
+  run.text = textOf(message)
+  if (run.text !== '') await run.emit('text_delta', { text: run.text }, unit)
+  await run.append([message])
+}
+
+async function close(
+  run: ActiveRun,
+  unit: Unit,
+  begun: boolean,
+  { message, toolResults }: Progress,
+  status: TurnStatus,
+): Promise<void> {
+  if (begun) await run.emit('turn_end', { status }, unit)
+  const result: TurnResult = { turn: unit.turn, status, ...(message ? { message } : {}), toolResults }
+  try {
+    const pass = await run.through('after_turn', unit, { result, maxTurns: run.maxTurns }, { exit: true })
+    if (!pass) return
+    run.maxTurns = pass.fields.maxTurns as number
+    if (pass.decision?.kind === 'stop') run.stopping ??= pass.decision.reason
+  } catch (error) {
+    // What ended the turn counts; hook_error has told this one.
+    if (status !== 'cancelled' && status !== 'failed') throw error
+  }
+}
+
+async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): Promise<TurnEnd> {
+  const unit = new Unit(`llm:${turn}`, turn)
+  await run.emit('step_begin', { stepId: unit.op, attempt: 1 }, unit)
+  const step = new Step(run, unit, run.request(unit))
+  const end = (fields: Omit<EventFields['step_end'], 'stepId' | 'attempt'>): void | Promise<void> =>
+    run.emit('step_end', { stepId: unit.op, attempt: step.attempt, ...fields }, unit)
+  let answer: { readonly step: LLMStep; readonly request: StepRequest }
+  try {
+    run.check()
+    const outcome = await step.take()
+    if ('denied' in outcome) {
+      await end({ status: 'denied', usage: noUsage })
+      return { kind: 'denied', reason: outcome.denied }
+    }
+    answer = outcome
+  } catch (error) {
+    await keep(run, step.partial, progress)
+    await end({
+      status: run.cancelled ? 'cancelled' : 'failed',
+      ...(progress.message ? { message: progress.message } : {}),
+      usage: noUsage,
+    })
+    if (progress.message) progress.toolResults = await cutOff(run, turn, callsOf(progress.message))
+    throw error
+  }
+  const { message, toolCalls, finishReason, usage } = answer.step
+  progress.message = message
+  run.text = textOf(message)
+  for (const call of toolCalls) run.callIds.add(call.callId)
+  await run.append([message])
+  await end({ status: 'completed', message, finishReason, usage })
+  if (toolCalls.length === 0) return { kind: 'answered' }
+  progress.toolResults = await runTools(run, turn, answer.step, answer.request.tools)
+  return { kind: 'next' }
+}
+
+/** A step that ended early keeps what was complete. What ended it counts, also when the session cannot be written. */
+async function keep(run: ActiveRun, message: AssistantMessage | undefined, progress: Progress): Promise<void> {
+  if (!message) return
+  try {
+    await run.append([message])
+    progress.message = message
+    run.text = textOf(message)
+  } catch (error) {
+    run.logger.error('the part of an answer that there was could not be stored:', error)
+  }
+}

@@ -1,0 +1,31 @@
+import { delay } from 'abort-controller-x'
+
+/** Where time and chance come from. An engine that replays runs replaces it. */
+export interface Runtime {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after so many milliseconds; rejects when the run is cancelled. */
+  sleep(ms: number): Promise<void>
+  randomId(): string
+}
+
+/** The parts of a runtime that an agent can be given. */
+export interface RuntimeOptions {
+  readonly now?: () => number
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly randomId?: () => string
+}
+
+/** Where koagent and its middleware write what no caller gets to see. `console` is one. */
+export interface Logger {
+  debug(...data: unknown[]): void
+  info(...data: unknown[]): void
+  warn(...data: unknown[]): void
+  error(...data: unknown[]): void
+}
+
+export const defaultRuntime: Required<RuntimeOptions> = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => delay(signal, ms),
+  randomId: () => crypto.randomUUID(),
+}

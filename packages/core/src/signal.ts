@@ -1,0 +1,174 @@
+import { RunCancelledError } from './errors.ts'
+
+/** A signal of one's own that follows a parent. */
+export interface DerivedSignal {
+  readonly signal: AbortSignal
+  /** Aborts this signal alone. */
+  abort(reason?: unknown): void
+  /** Removes the timer and the listener on the parent. Call it when the work is over, however it ended. */
+  dispose(): void
+}
+
+/**
+ * A signal that aborts with its parent, by a time limit, or by itself, and leaves nothing behind once disposed.
+ * (`AbortSignal.any` keeps dependants of a long-lived parent: nodejs/node#54614.)
+ *
+ * @param timeoutMs aborts with a `TimeoutError` after so many milliseconds; no limit when absent
+ */
+export function deriveSignal(
+  parent: AbortSignal | undefined,
+  { timeoutMs }: { readonly timeoutMs?: number | undefined } = {},
+): DerivedSignal {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const follow = (): void => abort(parent?.reason)
+  function dispose(): void {
+    clearTimeout(timer)
+    parent?.removeEventListener('abort', follow)
+  }
+  function abort(reason?: unknown): void {
+    dispose()
+    controller.abort(reason)
+  }
+  if (parent?.aborted) abort(parent.reason)
+  else {
+    parent?.addEventListener('abort', follow)
+    if (timeoutMs !== undefined) {
+      timer = setTimeout(() => abort(new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError')), timeoutMs)
+    }
+  }
+  return { signal: controller.signal, abort, dispose }
+}
+
+/** Rejects with the signal's reason as soon as it aborts; whatever the promise does later is ignored. Leaves no listener. */
+export function waitUnder<T>(signal: AbortSignal, promise: PromiseLike<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error)
+    const settle = (): void => signal.removeEventListener('abort', onAbort)
+    promise.then(
+      (value) => (settle(), resolve(value)),
+      (error: unknown) => (settle(), reject(error as Error)),
+    )
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+  })
+}
+
+/**
+ * The one place where a run is stopped from going on. Core's own waits stand in one set, so that a wait costs no listener, and the AbortSignal is
+ * made when somebody first asks for it.
+ */
+export class Cancellation {
+  /** What everything that waits rejects with, once it must end. */
+  error: Error | undefined
+  #cancelled = false
+  readonly #waiting = new Set<(error: Error) => void>()
+  #controller: AbortController | undefined
+
+  /** Was the run cancelled? An interruption is no cancel. */
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.error && !this.#controller.signal.aborted) this.#controller.abort(this.error)
+    return this.#controller.signal
+  }
+
+  /** Rejects everything that waits, in the same tick. Later calls change nothing. */
+  cancel(reason: unknown, runId: string | undefined): void {
+    if (this.#cancelled) return
+    this.#cancelled = true
+    this.#end(new RunCancelledError(reason, { runId }))
+  }
+
+  /** The same for an ordinary error, until `resume`: a time limit around the run. */
+  interrupt(error: Error): void {
+    if (!this.error) this.#end(error)
+  }
+
+  /** An interruption is over: what follows may wait again. A cancel stays. */
+  resume(): void {
+    if (this.#cancelled || !this.error) return
+    this.error = undefined
+    this.#controller = undefined
+  }
+
+  #end(error: Error): void {
+    this.error = error
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const reject of waiting) reject(error)
+    this.#controller?.abort(error)
+  }
+
+  /** The promise, or a rejection as soon as the run is cancelled. */
+  wait<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      promise.then(
+        (value) => (this.#waiting.delete(reject), resolve(value)),
+        (error: unknown) => (this.#waiting.delete(reject), reject(error as Error)),
+      )
+      if (this.error) reject(this.error)
+      else this.#waiting.add(reject)
+    })
+  }
+
+  /** Calls back in the tick of the cancel. Returns the way to take that back. */
+  onCancel(listener: (error: Error) => void): () => void {
+    if (this.error) listener(this.error)
+    else this.#waiting.add(listener)
+    return () => this.#waiting.delete(listener)
+  }
+
+  /** How many waits are open. For tests that count. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+}
+
+/** A time limit and the reason to abort with. */
+export interface TimeLimit {
+  readonly ms: number
+  readonly error: () => Error
+}
+
+/** The signal of one piece of work: aborts with the run, with a signal that a layer put in its place, or by a time limit. Made when first asked for. */
+export class WorkSignal {
+  readonly #cancellation: Cancellation
+  readonly #own: AbortSignal | undefined
+  readonly #limit: TimeLimit | undefined
+  #derived: DerivedSignal | undefined
+  #unfollow: (() => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(cancellation: Cancellation, own?: AbortSignal, limit?: TimeLimit) {
+    this.#cancellation = cancellation
+    this.#own = own
+    this.#limit = limit
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#derived) {
+      const derived = deriveSignal(this.#own)
+      const limit = this.#limit
+      this.#derived = derived
+      if (limit) this.#timer = setTimeout(() => derived.abort(limit.error()), limit.ms)
+      this.#unfollow = this.#cancellation.onCancel((error) => derived.abort(error))
+    }
+    return this.#derived.signal
+  }
+
+  /** The promise, or a rejection as soon as the signal aborts: with the signal's reason, or with the run's cancel error. */
+  wait<T>(promise: PromiseLike<T>): Promise<T> {
+    return this.#cancellation.wait(this.#own || this.#limit ? waitUnder(this.signal, promise) : promise)
+  }
+
+  /** Leaves no listener and no timer. */
+  dispose(): void {
+    clearTimeout(this.#timer)
+    this.#unfollow?.()
+    this.#derived?.dispose()
+  }
+}

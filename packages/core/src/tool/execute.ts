@@ -1,0 +1,207 @@
+import { enter } from '../chain/compile.ts'
+import type { Layer } from '../chain/layer.ts'
+import { Pass } from '../chain/pass.ts'
+import { setOrigin, toError, ToolError } from '../errors.ts'
+import type { ToolStatus } from '../event/event.ts'
+import type { ToolResult } from '../message.ts'
+import { interrupted } from '../session/repair.ts'
+import { WorkSignal } from '../signal.ts'
+import type { TimeLimit } from '../signal.ts'
+import { maxAttempts } from '../step/step.ts'
+import type { Call } from './call.ts'
+import type { Tool } from './define.ts'
+import { errorResult, toJson, toResult } from './serialise.ts'
+import { ToolContext } from './tool-context.ts'
+
+interface Outcome {
+  readonly result: ToolResult
+  readonly status: ToolStatus
+  readonly error?: Error
+  readonly by?: Layer | undefined
+}
+
+/** What stands in the history when after_tool failed: the tool has run, and its raw result is nobody's to see. */
+const withheld = errorResult(
+  'The call was carried out, but its result was withheld because a check of it failed. Do not repeat the call.',
+)
+
+/**
+ * Executes a call, or takes the result that a layer put in its place, sends it through after_tool and answers. It never rejects: a failure
+ * of the run is kept in `call.failure`.
+ */
+export async function carryOut(
+  call: Call,
+  replaced?: { readonly result: unknown; readonly by: Layer | undefined },
+): Promise<void> {
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = replaced ? replacement(replaced) : await executeOnce(call, attempt)
+      if (outcome === 'again') continue
+      const delayMs = await settle(call, outcome, attempt)
+      if (delayMs === undefined) return
+      await pause(call, delayMs)
+    }
+  } catch (error) {
+    call.fail(error)
+    await answerCutOff(call)
+  }
+}
+
+/** Answers a call that will have no result of its own, because the run is cancelled or fails. */
+export async function answerCutOff(call: Call): Promise<void> {
+  if (call.stored) return
+  const { run, part, executed } = call
+  if (!executed) {
+    const text = `The call was not executed, because the run ${run.ending ? 'was cut off' : 'failed'} before that.`
+    return call.answer(run.ending ? 'cancelled' : 'error', errorResult(text))
+  }
+  const { content, isError } = interrupted(part)
+  return run.ending ? call.answer('cancelled', { content, isError }) : call.answer('withheld', withheld)
+}
+
+function replacement({ result, by }: { readonly result: unknown; readonly by: Layer | undefined }): Outcome {
+  return { result: toResult(result), status: 'replaced', by }
+}
+
+async function pause({ run }: Call, delayMs: number): Promise<void> {
+  if (delayMs > 0) await run.cancellation.wait(run.runtime.sleep(delayMs))
+  run.check()
+}
+
+/** One pass through around_tool. A failure of the tool becomes what on_error says; a layer's own is thrown. */
+async function executeOnce(call: Call, attempt: number): Promise<Outcome | 'again'> {
+  const { run, unit, part } = call
+  const tool = call.tool as Tool
+  run.check()
+  const since = run.runtime.now()
+  const fields = {
+    toolCall: part,
+    toolName: part.toolName,
+    tool,
+    args: call.args,
+    signal: undefined,
+    attempt,
+    idempotencyKey: call.idempotencyKey,
+  }
+  const pass: Pass = new Pass(run, 'around_tool', unit, fields, () =>
+    invoke(call, tool, attempt, pass.fields.signal as AbortSignal | undefined),
+  )
+  const chain = run.chains.at('around_tool')
+  try {
+    const result = (await (chain ? enter(chain, pass) : pass.innermost())) as ToolResult
+    return { result, status: result.isError ? 'error' : 'ok' }
+  } catch (thrown) {
+    run.check()
+    if (pass.workError?.error !== thrown) throw thrown
+    return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
+  } finally {
+    call.durationMs = run.runtime.now() - since
+  }
+}
+
+async function afterFailure(call: Call, error: Error, attempt: number): Promise<Outcome | 'again'> {
+  const { run, part, unit } = call
+  setOrigin(error, { toolName: part.toolName, callId: part.callId })
+  const decision = await run.askOnError({ error, phase: 'tool', attempt, toolCall: part }, unit)
+  if (decision?.kind === 'raise' && decision.error !== error) throw decision.error
+  if (decision?.kind === 'replace_result') return { result: toResult(decision.result), status: 'replaced', error }
+  if (decision?.kind === 'retry' && attempt < maxAttempts) {
+    await announceRetry(call, attempt, decision.delayMs ?? 0, decision.reason ?? error.message)
+    await pause(call, decision.delayMs ?? 0)
+    return 'again'
+  }
+  return { result: errorResult(error.message || error.name), status: 'error', error }
+}
+
+async function announceRetry({ run, unit, part }: Call, attempt: number, delayMs: number, reason: string): Promise<void> {
+  await run.emit('retry', { callId: part.callId, toolName: part.toolName, attempt: attempt + 1, delayMs, reason }, unit)
+}
+
+/** @returns the delay before another attempt, in milliseconds, or undefined when the call has been answered */
+async function settle(call: Call, { result, status, error, by }: Outcome, attempt: number): Promise<number | undefined> {
+  const { run, unit, part, tool, args, executed, durationMs } = call
+  let pass: Pass | undefined
+  try {
+    pass = await run.through('after_tool', unit, {
+      result,
+      toolCall: part,
+      toolName: part.toolName,
+      tool,
+      args,
+      executed,
+      durationMs,
+    })
+  } catch (failure) {
+    call.fail(failure)
+    await call.answer('withheld', withheld, { error: failure })
+    return undefined
+  }
+  const decision = pass?.decision
+  if (decision?.kind === 'retry' && attempt < maxAttempts && executed) {
+    await announceRetry(call, attempt, decision.delayMs ?? 0, decision.reason ?? 'a layer asked for it')
+    return decision.delayMs ?? 0
+  }
+  if (decision?.kind === 'stop') run.stopping ??= decision.reason
+  if (pass) call.addContext(pass.context)
+  await call.answer(status, (pass?.fields.result as ToolResult | undefined) ?? result, { by, error })
+  return undefined
+}
+
+/** Innermost: the tool itself. */
+async function invoke(call: Call, tool: Tool, attempt: number, own: AbortSignal | undefined): Promise<ToolResult> {
+  const { run } = call
+  run.check()
+  const args = await freshArgs(call, tool, attempt)
+  const work = new WorkSignal(run.cancellation, own, timeLimit(call, tool))
+  const ctx = new ToolContext(call, work)
+  call.executed = true
+  try {
+    const value = await work.wait(runTool(call, tool, args, ctx))
+    return toResult(tool.output ? await checkOutput(call, tool, value) : value)
+  } finally {
+    ctx.close()
+    work.dispose()
+  }
+}
+
+/** Every execution gets arguments of its own, in the schema's output form. */
+async function freshArgs(call: Call, tool: Tool, attempt: number): Promise<unknown> {
+  if (attempt === 1 && call.validatedFor === call.args) return call.output
+  const checked = await tool.schema.validate(call.args)
+  return checked.ok ? checked.output : call.args
+}
+
+async function runTool(call: Call, tool: Tool, args: unknown, ctx: ToolContext): Promise<unknown> {
+  const { execute } = tool
+  const value = await execute(args, ctx)
+  if (!isGenerator(value)) return value
+  for (;;) {
+    const next = await value.next()
+    if (next.done) return next.value
+    if (!ctx.open) return void value.return(undefined)
+    await call.run.emitProgress(call.unit, toJson(next.value))
+  }
+}
+
+async function checkOutput({ part, run }: Call, tool: Tool, value: unknown): Promise<unknown> {
+  const checked = await tool.output?.(value)
+  if (!checked || checked.ok) return checked ? checked.output : value
+  throw new ToolError(tool.name, part.callId, `Tool '${tool.name}' returned an invalid value: ${checked.issues}`, {
+    runId: run.runId,
+  })
+}
+
+function isGenerator(value: unknown): value is AsyncGenerator {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Symbol.asyncIterator in value &&
+    'next' in value &&
+    typeof value.next === 'function'
+  )
+}
+
+function timeLimit({ part, run }: Call, { name, timeoutMs: ms }: Tool): TimeLimit | undefined {
+  if (ms === undefined) return undefined
+  return { ms, error: () => new ToolError(name, part.callId, `Tool '${name}' timed out after ${ms} ms`, { runId: run.runId }) }
+}

@@ -1,0 +1,46 @@
+interface Waiting {
+  readonly alone: boolean
+  readonly start: () => void
+}
+
+/** Lets tasks run side by side up to a limit, in the order they came; one that must be alone waits for those before it and holds those behind it. */
+export class Slots {
+  readonly #limit: number
+  readonly #waiting: Waiting[] = []
+  #running = 0
+  #alone = false
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Runs the task in its turn. */
+  async run(alone: boolean, task: () => Promise<void>): Promise<void> {
+    if (!this.#admits(alone) || this.#waiting.length > 0) await new Promise<void>((start) => this.#waiting.push({ alone, start }))
+    else this.#begin(alone)
+    try {
+      await task()
+    } finally {
+      this.#running--
+      this.#alone = false
+      this.#next()
+    }
+  }
+
+  #admits(alone: boolean): boolean {
+    return !this.#alone && this.#running < (alone ? 1 : this.#limit)
+  }
+
+  #begin(alone: boolean): void {
+    this.#running++
+    this.#alone = alone
+  }
+
+  #next(): void {
+    for (let [first] = this.#waiting; first && this.#admits(first.alone); [first] = this.#waiting) {
+      this.#waiting.shift()
+      this.#begin(first.alone)
+      first.start()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** What a server said when it refused a request or failed. */
+export interface Refusal {
+  /** Empty when it said nothing. */
+  readonly message: string
+  readonly code?: string
+  readonly type?: string
+  readonly status?: number
+}
+
+const maxChars = 1000
+
+/** Finds a server's words in the text of its answer: JSON of any of the usual shapes, or plain text. */
+export function refusalOfText(text: string): Refusal {
+  try {
+    return refusalOf(JSON.parse(text))
+  } catch {
+    return { message: capped(text.trim()) }
+  }
+}
+
+/** The same for a JSON value: `{ error: { message } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or a list with one of these. */
+export function refusalOf(value: unknown): Refusal {
+  if (Array.isArray(value) && value.length > 0) return refusalOf(value[0])
+  if (typeof value !== 'object' || value === null)
+    return { message: capped(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
+  const fields = value as Record<string, unknown>
+  if (fields['error']) return refusalOf(fields['error'])
+  const { message, detail, code, type, metadata } = fields
+  const text = [message, detail].find((said) => typeof said === 'string' && said) ?? JSON.stringify(value)
+  const status = [fields['status'], code].map(Number).find((number) => number >= 400 && number < 600)
+  return {
+    message: capped([text, upstream(metadata)].filter(Boolean).join(': ')),
+    ...(typeof code === 'string' && { code }),
+    ...(typeof type === 'string' && { type }),
+    ...(status !== undefined && { status }),
+  }
+}
+
+/** OpenRouter puts the words of the provider behind it there. */
+function upstream(metadata: unknown): string {
+  const raw = (metadata as { readonly raw?: unknown } | null | undefined)?.raw
+  return typeof raw === 'string' ? raw : ''
+}
+
+function capped(text: string): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+}

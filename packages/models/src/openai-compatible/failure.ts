@@ -1,0 +1,118 @@
+import { ModelError } from '@koagent/core'
+import { APIError } from 'openai'
+import { isContextOverflow, isRetryableStatus } from '../model-error/classify.ts'
+import { refusalOf, refusalOfText } from '../model-error/refusal.ts'
+import type { Refusal } from '../model-error/refusal.ts'
+import { retryAfterMs } from '../model-error/retry-after.ts'
+
+/** Makes the errors of one model; every message begins with its name. */
+export interface Failures {
+  /** The answer broke off. Retryable. */
+  readonly cut: (what: string, headers: Headers, cause?: unknown) => ModelError
+  /** The server sent what is no answer. Retryable. */
+  readonly garbage: (what: string, headers: Headers) => ModelError
+  /** An error frame in a stream that began well. */
+  readonly frame: (data: string, headers: Headers) => ModelError
+  /** Whatever the SDK threw. */
+  readonly request: (thrown: unknown) => ModelError
+}
+
+/** Refusals that the same request meets again, whatever their status. */
+const permanent = new Set([
+  'insufficient_quota',
+  'invalid_request_error',
+  'authentication_error',
+  'permission_error',
+  'not_found_error',
+])
+
+export function failures(provider: string, model: string): Failures {
+  const name = `model '${provider}/${model}'`
+
+  function refused(
+    what: string,
+    refusal: Refusal,
+    status: number | undefined,
+    headers: Headers | undefined,
+    cause?: unknown,
+  ): ModelError {
+    const overflow = isContextOverflow(status, refusal.code, refusal.message)
+    return new ModelError(`${name} ${what}${refusal.message ? `: ${refusal.message}` : ', without a word'}`, {
+      ...(overflow && { code: 'context_overflow' }),
+      status,
+      retryable: !overflow && isRetryable(refusal, status, headers?.get('x-should-retry')),
+      retryAfterMs: headers && retryAfterMs(headers),
+      provider,
+      requestId: headers && requestId(headers),
+      cause,
+    })
+  }
+
+  function broken(code: string, what: string, headers: Headers, cause?: unknown): ModelError {
+    return new ModelError(`${name} ${what}`, { code, retryable: true, provider, requestId: requestId(headers), cause })
+  }
+
+  return {
+    cut: (what, headers, cause) => broken('model_stream_cut', what, headers, cause),
+    garbage: (what, headers) => broken('model_garbage', what, headers),
+
+    frame(data, headers) {
+      const refusal = refusalOfText(data)
+      return refused('sent an error in its stream', refusal, refusal.status, headers)
+    },
+
+    request(thrown) {
+      if (thrown instanceof ModelError) return thrown
+      if (thrown instanceof APIError && thrown.status !== undefined) {
+        return refused(`answered with HTTP ${thrown.status}`, refusalIn(thrown), thrown.status, thrown.headers, thrown)
+      }
+      // The SDK's errors without a status are about the connection. Anything else went wrong on this side of it.
+      if (thrown instanceof APIError)
+        return new ModelError(`${name} cannot be reached: ${rootOf(thrown)}`, { retryable: true, provider, cause: thrown })
+      return new ModelError(`${name} cannot be asked: ${rootOf(thrown)}`, { retryable: false, provider, cause: thrown })
+    },
+  }
+}
+
+/** `error` holds the whole body as text, which {@link keepRefusals} put there. */
+function refusalIn({ error }: APIError): Refusal {
+  return typeof error === 'string' ? refusalOfText(error) : refusalOf(error)
+}
+
+type Fetch = typeof globalThis.fetch
+
+/** The SDK keeps of a refusal only the field `error`, and many servers speak elsewhere: this puts the whole body into that field. */
+export function keepRefusals(fetch: Fetch): Fetch {
+  return async function keepRefusals(input, init) {
+    const response = await fetch(input, init)
+    if (response.status < 400) return response
+    const error = await response.text().catch(() => '')
+    return new Response(JSON.stringify({ error }), {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    })
+  }
+}
+
+function isRetryable({ code, type }: Refusal, status: number | undefined, asked: string | null | undefined): boolean {
+  if (asked === 'true' || asked === 'false') return asked === 'true'
+  if (code === 'insufficient_quota' || type === 'insufficient_quota') return false
+  if (status !== undefined) return isRetryableStatus(status)
+  return !permanent.has(code ?? '') && !permanent.has(type ?? '')
+}
+
+function requestId(headers: Headers): string | undefined {
+  return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined
+}
+
+/** The innermost cause says what happened: 'fetch failed' does not. */
+export function rootOf(error: unknown): string {
+  let root = error
+  for (let depth = 0; depth < 8 && root instanceof Error; depth++) {
+    const inner: unknown = root.cause ?? (root instanceof AggregateError ? root.errors[0] : undefined)
+    if (inner === undefined) break
+    root = inner
+  }
+  return root instanceof Error ? root.message || root.name : String(root)
+}

@@ -1,0 +1,98 @@
+import type { AssistantMessage, ContentPart, Message, ReasoningPart, ToolCallPart, ToolMessage } from '@koagent/core'
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionMessageParam,
+  ChatCompletionMessageToolCall,
+} from 'openai/resources/chat/completions'
+import { isObject } from './values.ts'
+
+/** Whom a conversation is sent to. */
+export interface Recipient {
+  readonly provider: string
+  /** Whether system text may stand anywhere. Else only at the beginning, and later system text goes as the user's. */
+  readonly systemAnywhere: boolean
+}
+
+/** The conversation in the form of chat completions. What precedes the first other message is one system message. */
+export function chatMessages(
+  system: string | undefined,
+  messages: readonly Message[],
+  to: Recipient,
+): ChatCompletionMessageParam[] {
+  const firstOther = messages.findIndex((message) => message.role !== 'system')
+  const leading = firstOther === -1 ? messages : messages.slice(0, firstOther)
+  const opening = [system, ...leading.map((message) => textsOf(message.content))].filter(Boolean).join('\n\n')
+  const chat: ChatCompletionMessageParam[] = opening ? [{ role: 'system', content: opening }] : []
+  for (const message of messages.slice(leading.length)) {
+    if (message.role === 'system') chat.push({ role: to.systemAnywhere ? 'system' : 'user', content: textsOf(message.content) })
+    else if (message.role === 'user') chat.push({ role: 'user', content: userContent(message.content) })
+    else if (message.role === 'assistant') chat.push(assistantMessage(message, message.provider === to.provider))
+    else chat.push(...toolMessages(message))
+  }
+  return chat
+}
+
+/** Text alone goes as a string, which every server takes. */
+function userContent(content: readonly ContentPart[]): string | ChatCompletionContentPart[] {
+  return content.every((part) => part.type === 'text') ? textsOf(content) : content.map(contentPart)
+}
+
+function contentPart(part: ContentPart): ChatCompletionContentPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const { mediaType, data } = part
+  const url = data === undefined ? part.url : `data:${mediaType};base64,${data}`
+  if (url !== undefined && mediaType.startsWith('image/')) return { type: 'image_url', image_url: { url } }
+  const audio = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(mediaType)?.[1]
+  if (data !== undefined && audio) return { type: 'input_audio', input_audio: { data, format: audio === 'wav' ? 'wav' : 'mp3' } }
+  const name = part.type === 'file' ? part.name : undefined
+  if (data !== undefined) return { type: 'file', file: { filename: name ?? 'file', file_data: url as string } }
+  return { type: 'text', text: `[${[part.type, name, mediaType, url ?? 'without its data'].filter(Boolean).join(' ')}]` }
+}
+
+function assistantMessage({ content }: AssistantMessage, own: boolean): ChatCompletionMessageParam {
+  const calls = content.filter((part) => part.type === 'tool_call')
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return {
+    role: 'assistant',
+    content: text || calls.length === 0 ? text : null,
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => toolCall(call, own)) }),
+    ...(own && reasoningFields(content.filter((part) => part.type === 'reasoning'))),
+  }
+}
+
+/** `args` is an object always, also where the model's own text was none: a server that parses it would fail the whole request. */
+function toolCall({ callId, toolName, args, providerData }: ToolCallPart, own: boolean): ChatCompletionMessageToolCall {
+  const extra = own && isObject(providerData) ? providerData : {}
+  return { ...extra, id: callId, type: 'function', function: { name: toolName, arguments: JSON.stringify(args) } }
+}
+
+/** Thinking goes back in the field that it came in: some servers refuse the next request without it. */
+function reasoningFields(parts: readonly ReasoningPart[]): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const { text, providerData } of parts) {
+    const field = isObject(providerData) ? providerData['field'] : undefined
+    if (field === 'reasoning' || field === 'reasoning_content') fields[field] = (fields[field] ?? '') + text
+  }
+  return fields
+}
+
+/** One message per result. They hold text only, so what else the results hold follows in one user message, under the tool's name. */
+function toolMessages({ content }: ToolMessage): ChatCompletionMessageParam[] {
+  const results: ChatCompletionMessageParam[] = []
+  const attachments: ChatCompletionContentPart[] = []
+  for (const { callId, toolName, content: parts } of content) {
+    const others = parts.filter((part) => part.type !== 'text')
+    const notes = others.map((part) => `[${part.type} ${part.mediaType}: in the next user message]`)
+    results.push({ role: 'tool', tool_call_id: callId, content: [textsOf(parts), ...notes].filter(Boolean).join('\n') })
+    if (others.length > 0)
+      attachments.push({ type: 'text', text: `From the result of ${toolName} (${callId}):` }, ...others.map(contentPart))
+  }
+  return attachments.length > 0 ? [...results, { role: 'user', content: attachments }] : results
+}
+
+function textsOf(content: readonly { readonly type: string; readonly text?: string }[]): string {
+  return content
+    .map((part) => (part.type === 'text' ? part.text : undefined))
+    .filter(Boolean)
+    .join('\n')
+}

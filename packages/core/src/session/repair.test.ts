@@ -205,6 +205,18 @@ describe('over random histories', () => {
   })
 })
 
+test('of a frozen history that grows only what is new is looked at', () => {
+  let looks = 0
+  const counted = (message: Message): Message =>
+    Object.defineProperty({ ...message }, 'content', { enumerable: false, get: () => (looks++, message.content) })
+  const history = [user, calls('a'), results('a'), text].map(counted)
+  inspect(deepFreeze([...history]))
+  expect(looks).toBeGreaterThan(0)
+  looks = 0
+  expect(inspect(deepFreeze([...history, calls('b'), results('b')]))).not.toHaveProperty('problem')
+  expect(looks).toBe(0)
+})
+
 describe('uniqueCallId', () => {
   test.for<[id: string, taken: string[], unique: string]>([
     ['a', [], 'a'],

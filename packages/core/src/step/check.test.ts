@@ -97,6 +97,15 @@ describe('checkRequest refuses', () => {
     expect(check(deepFreeze([first, user]))).toBeUndefined()
   })
 
+  test('a change to messages that were not frozen', () => {
+    const { role, content } = calls('a')
+    const open = [...content]
+    const messages: Message[] = [user, { role, content: open }, results('a')]
+    expect(check(messages)).toBeUndefined()
+    open.push(...calls('b').content)
+    expect(check(deepFreeze([...messages]))).toContain("no result for call 'b'")
+  })
+
   test('a change to a history that is not frozen', () => {
     const messages: Message[] = [user, calls('a'), results('a')]
     expect(check(messages)).toBeUndefined()

@@ -50,6 +50,7 @@ describe('toolNames', () => {
     ['a dot', ['calendar.create'], ['calendar_create']],
     ['two that would collide', ['calendar.create', 'calendar_create'], ['calendar_create_2', 'calendar_create']],
     ['a suffix that is taken', ['a.b', 'a_b', 'a_b_2'], ['a_b_3', 'a_b', 'a_b_2']],
+    ['the longest legal name', ['x'.repeat(64)], ['x'.repeat(64)]],
     ['a long name', ['x'.repeat(70)], ['x'.repeat(64)]],
     ['two long names', ['x'.repeat(70), 'x'.repeat(71)], ['x'.repeat(64), `${'x'.repeat(62)}_2`]],
     ['an empty name', [''], ['tool']],
@@ -60,7 +61,7 @@ describe('toolNames', () => {
   })
 
   test('says when nothing needs mapping', () => {
-    expect(toolNames(['read', 'write_file']).identity).toBe(true)
+    expect(toolNames(['read', 'x'.repeat(64)]).identity).toBe(true)
     expect(toolNames(['read', 'fs.write']).identity).toBe(false)
     expect(toolNames([]).identity).toBe(true)
   })

@@ -75,6 +75,10 @@ describe('toJson', () => {
     expect(JSON.parse(JSON.stringify(toJson(value)))).toStrictEqual(toJson(value))
   })
 
+  test("gives nothing a prototype of the value's choice", () => {
+    expect(toJson(JSON.parse('{"__proto__":{"admin":true}}'))).not.toHaveProperty('admin')
+  })
+
   test('keeps JSON as it is, in a copy', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

@@ -52,7 +52,8 @@ describe('a schema is shown to the model', () => {
       .meta({ id: 'schema-test/node' })
     const { jsonSchema, validate } = toSchema(Node, 't')
     expect(jsonSchema['type']).toBe('object')
-    expect(JSON.stringify(jsonSchema)).toContain('"$ref":"#/$defs/')
+    expect(jsonSchema).toMatchObject({ properties: { next: { $ref: '#/$defs/schema-test~1node' } } })
+    expect(jsonSchema['$defs']).toHaveProperty('schema-test/node')
     expect(validate({ value: 1, next: { value: 'x' } })).toEqual({
       ok: false,
       issues: 'next.value: expected number, received string',
@@ -171,6 +172,13 @@ describe('a schema that cannot serve is refused, with the tool and the way out',
     expect(() => toSchema(input as never, 'shell')).toThrow(ConfigError)
     expect(() => toSchema(input as never, 'shell')).toThrow(message)
   })
+})
+
+test('toValidate does not throw either', () => {
+  const validate = (): never => {
+    throw new Error('broken')
+  }
+  expect(toValidate(standard({ validate }), 't')(1)).toEqual({ ok: false, issues: 'broken' })
 })
 
 test('toValidate checks any type and needs no JSON Schema', () => {

@@ -71,6 +71,7 @@ describe('toResult', () => {
     ['a list of files that are no content parts', [{ type: 'file', name: 'a.txt' }]],
     ['parts among other things', [text('a'), 1]],
     ['a resource without content', [{ type: 'resource', resource: { uri: 'file:///a' } }]],
+    ['bytes of a type that nobody knows', [{ type: 'blob', data: 'aGk=', mimeType: 'image/png' }]],
     ['an unreadable resource', [{ type: 'resource', resource: null }]],
   ])('takes %s for data', ([, value]) => {
     expect(toResult(value)).toEqual({ content: [text(JSON.stringify(value))], isError: false, value })
@@ -125,6 +126,8 @@ describe('isToolResult', () => {
     [false, { content: [{ type: 'image', mediaType: 'image/png' }], isError: false }],
     [false, { content: [{ type: 'tool_call' }], isError: false }],
     [false, { content: [null], isError: false }],
+    [false, { content: [{ type: 'text', text: 1 }], isError: false }],
+    [false, { content: [{ type: 'video', mediaType: 'video/mp4', url: 'x' }], isError: false }],
     [false, null],
     [false, 'a'],
   ])('is %s for %j', ([is, value]) => {
@@ -165,9 +168,20 @@ describe('capResult', () => {
 
   test('never cuts a surrogate pair', () => {
     for (let shift = 0; shift < 4; shift++) {
-      const result = capResult(toResult('x'.repeat(shift) + '🙂'.repeat(300)), 150)
+      const result = capResult(toResult('x'.repeat(shift) + '🙂'.repeat(300) + 'x'.repeat(shift >> 1)), 150)
       expect(textOf(result)).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/)
       expect(length(result)).toBeGreaterThan(145)
+    }
+  })
+
+  test('keeps head and tail over many small parts', () => {
+    const words = Array.from({ length: 200 }, (_, i) => `${i};`)
+    const whole: ToolResult = { content: words.map(text), isError: false }
+    for (let max = 200; max < 205; max++) {
+      const result = capResult(whole, max)
+      const [head = '', tail = ''] = textOf(result).split(/\n.*\n/)
+      expect(words.join('').startsWith(head) && words.join('').endsWith(tail)).toBe(true)
+      expect(length(result)).toBe(max)
     }
   })
 

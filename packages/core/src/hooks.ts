@@ -2,7 +2,7 @@ import type { AllowArgs, Allow, AllowCall, Ask, ContinueRun, Deny, Drop, Raise, 
 import type { Context } from './ctx.ts'
 import type { AgentEvent } from './event/event.ts'
 import type { JsonObject } from './json.ts'
-import { textOf } from './message.ts'
+import { isInput, textOf } from './message.ts'
 import type { Input, Message, ToolCallPart, ToolResult, UserMessage } from './message.ts'
 import type { LLMStep, Model, ModelPart, ModelSettings, ToolChoice } from './model.ts'
 import { isRunResult, isTurnResult } from './result.ts'
@@ -58,6 +58,8 @@ export interface HookPoint {
   readonly failClosed?: true
   /** Is this what an around or after point passes on? */
   readonly accepts?: Accepts
+  /** Is this what a replace_result or continue_run at a gate may carry? Absent where anything may. */
+  readonly carries?: Accepts
   readonly adds: unknown
   readonly next: unknown
   readonly may: unknown
@@ -89,6 +91,7 @@ export const hooks = {
     fields: ['maxTurns', 'session'],
     write: ['maxTurns'],
     starts: true,
+    carries: isInput,
     adds: type as { maxTurns: number; readonly session: Session },
     next: type as RunDecision | undefined,
     may: type as RunDecision,
@@ -123,6 +126,7 @@ export const hooks = {
     fields: ['maxTurns', 'session'],
     write: ['maxTurns'],
     starts: true,
+    carries: isInput,
     adds: type as { maxTurns: number; readonly session: Session },
     next: type as RunDecision | undefined,
     may: type as RunDecision,
@@ -134,6 +138,7 @@ export const hooks = {
     fields: ['request', 'purpose', 'session'],
     write: ['request'],
     starts: true,
+    carries: isStepOrText,
     adds: type as AddsContext & StepAdds & { request: StepRequest; readonly session: Session },
     next: type as StepDecision | undefined,
     may: type as StepDecision,
@@ -263,6 +268,7 @@ export const hooks = {
     fields: ['result', 'stopHookActive', 'continuations'],
     write: [],
     starts: true,
+    carries: isInput,
     adds: type as {
       readonly result: RunResult
       /** Has an on_stop layer already kept this run going? */
@@ -357,6 +363,11 @@ export type Hook<P extends Point, Meta = unknown> = (
 export type Hooks<Meta = unknown> = { readonly [P in Point]?: Hook<P, Meta> }
 
 export const points: readonly Point[] = Object.keys(hooks) as Point[]
+
+/** Is it a whole step, or the text of one? */
+export function isStepOrText(value: unknown): value is LLMStep | string {
+  return typeof value === 'string' || isStep(value)
+}
 
 function isStep(value: unknown): value is LLMStep {
   const message = (value as Partial<LLMStep> | undefined)?.message

@@ -91,6 +91,12 @@ export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessa
 /** What a run takes as its input: text, content parts or a whole user message. */
 export type Input = string | readonly ContentPart[] | UserMessage
 
+/** Is it something that a user message can be made of? Parts themselves are checked where they are stored. */
+export function isInput(value: unknown): value is Input {
+  const content = typeof value === 'object' && value !== null && 'content' in value ? value.content : value
+  return typeof value === 'string' || Array.isArray(content)
+}
+
 /** A user message with one text part. */
 export function userMessage(input: Input): UserMessage {
   if (typeof input === 'string') return { role: 'user', content: [{ type: 'text', text: input }] }

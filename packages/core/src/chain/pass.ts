@@ -44,6 +44,8 @@ export class Pass {
   /** The strictest decision so far, and the layer whose it is. */
   decision: Decision | undefined
   by: Layer | undefined
+  /** The arguments as they were when that decision was made. */
+  decidedOn: JsonObject | undefined
   /** At before_tool, beside the decision. */
   stop: Stop | undefined
   stopBy: Layer | undefined
@@ -136,6 +138,10 @@ export class Pass {
       const may = decisions.length > 0 ? `may return ${decisions.join(', ')}` : 'takes no decisions'
       return `it returned ${decision.kind}, and ${this.name} ${may}`
     }
+    const content = decision.kind === 'replace_result' ? decision.result : decision.kind === 'continue_run' && decision.message
+    if (content !== false && this.point.carries?.(content) === false) {
+      return `its ${decision.kind} carries ${content === null ? 'null' : typeof content}, which is no answer that ${this.name} takes`
+    }
     if (decision.kind === 'drop' && !mayRewrite(layer.middleware.on_event)) {
       return 'it dropped an event: ask for that with onEvents(types, handler, { rewrite: true })'
     }
@@ -160,6 +166,7 @@ export class Pass {
     }
     this.decision = decision
     this.by = layer
+    this.decidedOn = this.fields.args as JsonObject | undefined
     return undefined
   }
 

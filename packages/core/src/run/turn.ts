@@ -128,7 +128,13 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
   await run.append([message])
   await end({ status: 'completed', message, finishReason, usage })
   if (toolCalls.length === 0) return { kind: 'answered' }
-  progress.toolResults = await runTools(run, turn, answer.step, answer.request.tools)
+  try {
+    progress.toolResults = await runTools(run, turn, answer.step, answer.request.tools)
+  } catch (error) {
+    const stored = run.added.at(-1)
+    if (stored?.role === 'tool') progress.toolResults = stored.content
+    throw error
+  }
   return { kind: 'next' }
 }
 

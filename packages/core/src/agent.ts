@@ -129,13 +129,12 @@ class AgentBase<Meta> {
     const { signal, controller = new RunController() } = options
     if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
     const run = new ActiveRun(this.#parts(userMessage(input), options, controller), queue)
-    controller.attach({
-      runId: run.runId,
-      onCancel() {
-        run.grace.start()
-        queue?.release()
-      },
-    })
+    const onCancel = (): void => {
+      run.grace.start()
+      queue?.release()
+    }
+    controller.attach({ runId: run.runId, onCancel })
+    if (controller.cancelled) onCancel()
     const follow = (): void => void controller.cancel(signal?.reason)
     if (signal?.aborted) follow()
     else signal?.addEventListener('abort', follow)

@@ -141,6 +141,7 @@ export class WorkSignal {
   readonly #limit: TimeLimit | undefined
   #derived: DerivedSignal | undefined
   #unfollow: (() => void) | undefined
+  #over = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(cancellation: Cancellation, own?: AbortSignal, limit?: TimeLimit) {
@@ -154,6 +155,7 @@ export class WorkSignal {
       const derived = deriveSignal(this.#own)
       const limit = this.#limit
       this.#derived = derived
+      if (this.#over) return derived.signal
       if (limit) this.#timer = setTimeout(() => derived.abort(limit.error()), limit.ms)
       this.#unfollow = this.#cancellation.onCancel((error) => derived.abort(error))
     }
@@ -167,6 +169,7 @@ export class WorkSignal {
 
   /** Leaves no listener and no timer. */
   dispose(): void {
+    this.#over = true
     clearTimeout(this.#timer)
     this.#unfollow?.()
     this.#derived?.dispose()

@@ -7,7 +7,7 @@ import type { StepRequest } from '../hooks.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
-import type { LLMStep, Model } from '../model.ts'
+import type { LLMStep, Model, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import { WorkSignal } from '../signal.ts'
 import { uniqueCallId } from '../session/repair.ts'
@@ -26,6 +26,14 @@ export type StepOutcome =
   | { readonly step: LLMStep; readonly request: StepRequest }
   | { readonly denied: string; readonly by: string | undefined }
 
+interface Reading {
+  readonly model: Model
+  readonly toolName: (name: string) => string
+  readonly work: WorkSignal
+  readonly assembler: Assembler
+  readonly author: { readonly provider?: string; readonly model?: string }
+}
+
 /** One LLM step: everything from before_llm_step to the answer that after_llm_step accepted. Stores nothing. */
 export class Step {
   readonly #run: ActiveRun
@@ -36,7 +44,10 @@ export class Step {
   #request: StepRequest
   #author = 'the run'
   #supplied: LLMStep | undefined
-  #assembler: Assembler | undefined
+  /** An answer that is being read. */
+  #reading: Reading | undefined
+  /** What a layer of this pass failed with, to tell it from the model's failure. */
+  #layerFailed: unknown
 
   /** @param excluded set when a middleware asks for itself: nothing goes into the stream then */
   constructor(run: ActiveRun, unit: Unit, request: StepRequest, excluded?: ReadonlySet<Layer>) {
@@ -48,9 +59,9 @@ export class Step {
     this.#output = new Output(run, unit, !excluded)
   }
 
-  /** What there is of an answer when the step ends early. */
+  /** What there is of an answer whose reading broke off. A whole one that after_llm_step has not passed is nobody's to see. */
   get partial(): AssistantMessage | undefined {
-    return this.#assembler?.partial(authorOf(this.#request.model))
+    return this.#reading?.assembler.partial(this.#reading.author)
   }
 
   get attempt(): number {
@@ -130,8 +141,6 @@ export class Step {
     return decision.kind === 'retry' ? { reason: error.message, ...decision } : { kind: 'retry' }
   }
 
-  #layerFailed: unknown
-
   async #ask(): Promise<{ step: LLMStep; request: StepRequest }> {
     const run = this.#run
     const chain = run.chains.at('around_llm_step')
@@ -154,11 +163,10 @@ export class Step {
     const run = this.#run
     const request = pass.fields.request as StepRequest
     const { model } = request
-    if (this.#supplied)
-      return this.#read(partsOf(this.#whole(this.#supplied)), pass, request, (name) => name, this.#supplied.message)
+    if (this.#supplied) return this.#retell(this.#supplied, pass)
     run.check()
-    const author = pass.writer ? authorName(pass) : this.#author
-    const { request: sent, fromProvider } = outgoing(request, author)
+    const { request: sent, fromProvider } = outgoing(request, pass.writer ? authorName(pass) : this.#author)
+    const assembler = this.#assembler(fromProvider)
     const work = new WorkSignal(run.cancellation, pass.fields.signal as AbortSignal | undefined)
     try {
       const options = {
@@ -166,38 +174,53 @@ export class Step {
           return work.signal
         },
       }
-      const parts = model.stream(sent, options)
-      return await this.#read(parts, pass, request, fromProvider, authorOf(model), work)
+      return await this.#read(model.stream(sent, options), pass, {
+        model,
+        toolName: fromProvider,
+        work,
+        assembler,
+        author: authorOf(model),
+      })
     } catch (error) {
       throw run.cancellation.error ?? modelFailure(error, model)
     } finally {
       work.dispose()
-      run.addUsage(this.#assembler?.usage ?? noUsage)
+      run.addUsage(assembler.usage)
     }
   }
 
-  async #read(
-    source: Parameters<typeof transformed>[0],
-    pass: Pass,
-    { model }: StepRequest,
-    toolName: (name: string) => string,
-    author: { readonly provider?: string; readonly model?: string },
-    work: WorkSignal = new WorkSignal(this.#run.cancellation),
-    outside?: number,
-  ): Promise<LLMStep> {
-    const { turn } = this.#unit
-    const assembler = new Assembler({ toolName, taken: this.#run.callIds, prefix: `call_${turn}_` })
-    this.#assembler = assembler
+  #assembler(toolName: (name: string) => string): Assembler {
+    return new Assembler({ toolName, taken: this.#run.callIds, prefix: `call_${this.#unit.turn}_` })
+  }
+
+  async #read(source: AsyncIterable<ModelPart>, pass: Pass, reading: Reading, outside?: number): Promise<LLMStep> {
+    const { assembler, toolName, work, model, author } = reading
+    this.#reading = reading
     await this.#output.begin()
     await read(transformed(source, pass, outside), assembler, this.#output.deltas(toolName), work, model)
-    return assembler.step(author)
+    const step = assembler.step(author)
+    this.#reading = undefined
+    return step
+  }
+
+  /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
+  #retell(supplied: LLMStep, pass: Pass, outside?: number): Promise<LLMStep> {
+    const step = this.#whole(supplied)
+    const toolName = (name: string): string => name
+    const { model } = pass.fields.request as StepRequest
+    const work = new WorkSignal(this.#run.cancellation)
+    return this.#read(
+      partsOf(step),
+      pass,
+      { model, toolName, work, assembler: this.#assembler(toolName), author: step.message },
+      outside,
+    )
   }
 
   /** A layer answered in the place of what stands inside it: the transforms further out apply to its answer too. */
-  #refine(value: LLMStep, pass: Pass, layer: Layer): Promise<LLMStep> {
-    const step = this.#whole(value)
-    if (!pass.transforms.some((transform) => transform.layer.index < layer.index)) return Promise.resolve(step)
-    return this.#read(partsOf(step), pass, this.#request, (name) => name, step.message, undefined, layer.index)
+  async #refine(value: LLMStep, pass: Pass, layer: Layer): Promise<LLMStep> {
+    const isAffected = pass.transforms.some((transform) => transform.layer.index < layer.index)
+    return isAffected ? this.#retell(value, pass, layer.index) : this.#whole(value)
   }
 
   /** A layer's step as core needs it: calls read from its message, their ids unlike all others of the session. */
@@ -217,6 +240,7 @@ export class Step {
   async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<void> {
     const run = this.#run
     if (request) this.#request = freezeRequest({ ...this.#request, ...request })
+    this.#reading = undefined
     await this.#output.retry(delayMs, reason)
     if (delayMs > 0) await run.cancellation.wait(run.runtime.sleep(delayMs))
     run.check()

@@ -98,6 +98,7 @@ class Batch {
   async #askAndStart(call: Call, verdict: Extract<Verdict, { kind: 'ask' }>): Promise<void> {
     try {
       if (this.#ending) return
+      if (this.#run.stopping !== undefined) return await call.answer('blocked', errorResult(this.#run.stopping))
       const answer = await question(call, verdict)
       await this.#carryOut(call, answer)
     } catch (error) {

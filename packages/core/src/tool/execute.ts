@@ -151,13 +151,11 @@ async function settle(call: Call, { result, status, error, by }: Outcome, attemp
 async function invoke(call: Call, tool: Tool, attempt: number, own: AbortSignal | undefined): Promise<ToolResult> {
   const { run } = call
   run.check()
-  const args = await freshArgs(call, tool, attempt)
   const work = new WorkSignal(run.cancellation, own, timeLimit(call, tool))
   const ctx = new ToolContext(call, work)
   call.executed = true
   try {
-    const value = await work.wait(runTool(call, tool, args, ctx))
-    return toResult(tool.output ? await checkOutput(call, tool, value) : value)
+    return toResult(await work.wait(runTool(call, tool, attempt, ctx)))
   } finally {
     ctx.close()
     work.dispose()
@@ -171,14 +169,19 @@ async function freshArgs(call: Call, tool: Tool, attempt: number): Promise<unkno
   return checked.ok ? checked.output : call.args
 }
 
-async function runTool(call: Call, tool: Tool, args: unknown, ctx: ToolContext): Promise<unknown> {
-  const { execute } = tool
-  const value = await execute(args, ctx)
-  if (!isGenerator(value)) return value
+async function runTool(call: Call, tool: Tool, attempt: number, ctx: ToolContext): Promise<unknown> {
+  const { execute, output } = tool
+  const value = await execute(await freshArgs(call, tool, attempt), ctx)
+  const returned = isGenerator(value) ? await drain(call, value, ctx) : value
+  return output ? checkOutput(call, tool, returned) : returned
+}
+
+/** What a generator yields is progress, what it returns the result. */
+async function drain(call: Call, generator: AsyncGenerator, ctx: ToolContext): Promise<unknown> {
   for (;;) {
-    const next = await value.next()
+    const next = await generator.next()
     if (next.done) return next.value
-    if (!ctx.open) return void value.return(undefined)
+    if (!ctx.open) return void generator.return(undefined)
     await call.run.emitProgress(call.unit, toJson(next.value))
   }
 }

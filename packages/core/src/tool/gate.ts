@@ -1,7 +1,7 @@
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
-import { ToolError } from '../errors.ts'
-import { deepFreeze, sameJson } from '../freeze.ts'
+import { messageOf, ToolError } from '../errors.ts'
+import { sameJson } from '../freeze.ts'
 import type { JsonObject } from '../json.ts'
 import type { Call } from './call.ts'
 import { errorResult, toResult } from './serialise.ts'
@@ -77,41 +77,57 @@ const maxEdits = 3
 
 /** Puts a question to the layers of on_permission_request. With nobody to answer it, the call is denied. */
 export async function question(call: Call, verdict: Extract<Verdict, { kind: 'ask' }>): Promise<Verdict> {
-  const { run, unit, part, tool } = call
   let { reason, asker, afterYes } = verdict
   for (let edits = 0; ;) {
-    const fields = { toolCall: part, toolName: part.toolName, tool, args: call.args, reason, asker: asker.name }
-    const which = { callId: part.callId, toolName: part.toolName }
-    await run.emit('permission_request', { ...which, args: call.args, reason, asker: asker.name }, unit)
-    const answer = await run.through('on_permission_request', unit, fields, { yesUpTo: asker.index })
-    const edited = (answer?.fields.args ?? call.args) as JsonObject
-    const decision = answer?.decision
-    const no = decision?.kind === 'allow' ? undefined : decision?.kind === 'deny' ? decision.reason : `${reason} (nobody to ask)`
-    const by = answer?.by ? { by: answer.by.name } : {}
-    await run.emit(
-      'permission_resolved',
-      {
-        ...which,
-        decision: no === undefined ? 'allow' : 'deny',
-        args: edited,
-        ...(no === undefined ? {} : { reason: no }),
-        ...by,
-      },
-      unit,
-    )
-    if (no !== undefined) return answerDenied(call, no, answer?.by ?? asker)
-    if (sameJson(edited, call.args)) return afterYes
-    if (++edits > maxEdits) return answerDenied(call, `the arguments were edited more than ${maxEdits} times`, answer?.by)
-    // An edit is fresh input: it passes every gate again, and a yes counts for exactly the arguments it was given for.
-    call.args = deepFreeze(edited)
-    call.addContext(`The arguments were changed to ${JSON.stringify(edited)} before the call was approved.`)
+    const { yes, no, args, by, writer } = await putQuestion(call, reason, asker)
+    if (no !== undefined) return answerDenied(call, no, by ?? asker)
+    if (sameJson(args, call.args) && sameJson(yes, args)) return afterYes
+    if (++edits > maxEdits) return answerDenied(call, `the arguments were edited more than ${maxEdits} times`, by)
+    // An edit is fresh input: it passes every gate again. What layers noted was about the arguments before it.
+    call.args = args
+    call.context = `Whoever was asked for permission changed the arguments to ${JSON.stringify(args)}.`
     const invalid = await validate(call)
-    if (invalid) return answerInvalid(call, invalid, answer?.writer)
+    if (invalid) return answerInvalid(call, invalid, writer)
     const again = await pass(call)
     if (again.kind !== 'ask') return again
-    if (sameJson(call.args, edited)) return again.afterYes
+    // A yes counts for exactly the arguments it was given for, and for a question that its giver may answer.
+    if (sameJson(call.args, yes) && by && by.index <= again.asker.index) return again.afterYes
     ;({ reason, asker, afterYes } = again)
   }
+}
+
+interface Answer {
+  /** The arguments that the yes was given for. */
+  readonly yes: JsonObject | undefined
+  /** Why not. */
+  readonly no: string | undefined
+  /** As they were edited. */
+  readonly args: JsonObject
+  readonly by: Layer | undefined
+  readonly writer: Layer | undefined
+}
+
+/** One round of a question: asked, answered, told. */
+async function putQuestion(call: Call, reason: string, asker: Layer): Promise<Answer> {
+  const { run, unit, part, tool, args } = call
+  const which = { callId: part.callId, toolName: part.toolName }
+  await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, unit)
+  let answer: Answer = { yes: undefined, no: 'the run ended before there was an answer', args, by: undefined, writer: undefined }
+  try {
+    const fields = { ...which, toolCall: part, tool, args, reason, asker: asker.name }
+    answer = answerOf(await run.through('on_permission_request', unit, fields, { yesUpTo: asker.index }), args, reason)
+  } finally {
+    const { no, by } = answer
+    const told = no === undefined ? { decision: 'allow' as const } : { decision: 'deny' as const, reason: no }
+    await run.emit('permission_resolved', { ...which, ...told, args: answer.args, ...(by ? { by: by.name } : {}) }, unit)
+  }
+  return answer
+}
+
+function answerOf(asked: Pass | undefined, args: JsonObject, reason: string): Answer {
+  const { decision, by, writer, fields } = asked ?? {}
+  const no = decision?.kind === 'deny' ? decision.reason : decision ? undefined : `${reason} (nobody to ask)`
+  return { yes: asked?.decidedOn, no, args: (fields?.args ?? args) as JsonObject, by, writer }
 }
 
 /** @returns what is wrong with the call, for the model */
@@ -129,7 +145,7 @@ async function validate(call: Call): Promise<ToolError | undefined> {
       `The arguments of '${tool.name}' are no JSON object (${jsonProblem(part.rawArgs)}): ${part.rawArgs.slice(0, 2_000)}`,
     )
   }
-  const checked = await tool.schema.validate(call.args)
+  const checked = await run.cancellation.wait(Promise.resolve(tool.schema.validate(call.args)))
   if (!checked.ok) return wrong(`Invalid arguments for '${tool.name}': ${checked.issues}`)
   call.output = checked.output
   call.validatedFor = call.args

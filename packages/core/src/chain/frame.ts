@@ -154,6 +154,8 @@ export class Frame {
       return undefined
     }
     if (isDecision(value)) {
+      // Passed on as it came: it stays the decision of the layer that made it.
+      if (!inward && value === this.#outcome) return undefined
       this.#decided = value
       return pass.decide(value, this.layer, inward)
     }

@@ -178,6 +178,7 @@ export class Pass {
         return 'it returned allow({ args }) after next(), when inner layers had already judged the arguments: rewrite before next()'
       const problem = this.assign('args', args)
       if (problem !== undefined) return problem
+      this.writer = layer
     }
     if (context !== undefined) {
       if (this.name !== 'before_tool') return `allow({ context }) is for before_tool, not for ${this.name}`

@@ -22,6 +22,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ['src/**/*.test.ts'],
+    benchmark: { include: ['src/**/*.perf.ts'] },
     typecheck: { enabled: true, checker: 'tsc', include: ['src/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
     reporters: ['default', counts],
   },

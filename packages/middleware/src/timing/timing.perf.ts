@@ -1,0 +1,4 @@
+import { compare } from '../testing/perf.ts'
+import { timing } from './timing.ts'
+
+compare('timing', timing({ report: () => {} }))

@@ -91,7 +91,7 @@ export const hooks = {
     fields: ['maxTurns', 'session'],
     write: ['maxTurns'],
     starts: true,
-    carries: isInput,
+    carries: isInput as Accepts,
     adds: type as { maxTurns: number; readonly session: Session },
     next: type as RunDecision | undefined,
     may: type as RunDecision,
@@ -126,7 +126,7 @@ export const hooks = {
     fields: ['maxTurns', 'session'],
     write: ['maxTurns'],
     starts: true,
-    carries: isInput,
+    carries: isInput as Accepts,
     adds: type as { maxTurns: number; readonly session: Session },
     next: type as RunDecision | undefined,
     may: type as RunDecision,
@@ -138,7 +138,7 @@ export const hooks = {
     fields: ['request', 'purpose', 'session'],
     write: ['request'],
     starts: true,
-    carries: isStepOrText,
+    carries: isStepOrText as Accepts,
     adds: type as AddsContext & StepAdds & { request: StepRequest; readonly session: Session },
     next: type as StepDecision | undefined,
     may: type as StepDecision,
@@ -268,7 +268,7 @@ export const hooks = {
     fields: ['result', 'stopHookActive', 'continuations'],
     write: [],
     starts: true,
-    carries: isInput,
+    carries: isInput as Accepts,
     adds: type as {
       readonly result: RunResult
       /** Has an on_stop layer already kept this run going? */

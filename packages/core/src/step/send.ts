@@ -64,20 +64,14 @@ function forProvider(
   toProvider: ((name: string) => string) | undefined,
 ): readonly Message[] {
   if (!toProvider && !messages.some((message) => isForeign(message, provider))) return messages
-  return messages.map((message) => {
-    if (message.role === 'tool' && toProvider) {
-      return { ...message, content: message.content.map((part) => ({ ...part, toolName: toProvider(part.toolName) })) }
-    }
-    if (message.role !== 'assistant') return message
+  const renamed = <Part extends { readonly type: string }>(part: Part): Part =>
+    toProvider && 'toolName' in part ? { ...part, toolName: toProvider(part.toolName as string) } : part
+  return messages.flatMap((message): Message[] => {
+    if (message.role === 'tool') return [{ ...message, content: message.content.map(renamed) }]
+    if (message.role !== 'assistant') return [message]
     const own = isForeign(message, provider) ? withoutOpaque(message) : message
-    return toProvider
-      ? {
-          ...own,
-          content: own.content.map((part) =>
-            part.type === 'tool_call' ? { ...part, toolName: toProvider(part.toolName) } : part,
-          ),
-        }
-      : own
+    // Nothing but another provider's reasoning: there is nothing left to send.
+    return own.content.length > 0 ? [{ ...own, content: own.content.map(renamed) }] : []
   })
 }
 

@@ -11,7 +11,7 @@ import type { LLMStep, Model, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import { WorkSignal } from '../signal.ts'
 import { uniqueCallId } from '../session/repair.ts'
-import { deepFreeze } from '../freeze.ts'
+import { deepFreeze, freezeList, isDeepFrozen } from '../freeze.ts'
 import { Assembler } from './assemble.ts'
 import { Output } from './output.ts'
 import { modelFailure, read } from './read.ts'
@@ -95,8 +95,8 @@ export class Step {
     const untouched = !this.#excluded && request.messages === before.messages
     const messages = untouched ? this.#run.session.messages : request.messages
     if (!context) return messages === request.messages ? request : freezeRequest({ ...request, messages })
-    const note: UserMessage = { role: 'user', content: [{ type: 'text', text: context, added: true }] }
-    return freezeRequest({ ...request, messages: [...messages, note] })
+    const note: UserMessage = deepFreeze({ role: 'user', content: [{ type: 'text', text: context, added: true }] })
+    return freezeRequest({ ...request, messages: isDeepFrozen(messages) ? freezeList([...messages, note]) : [...messages, note] })
   }
 
   /** One pass through around_llm_step and after_llm_step. */

@@ -33,7 +33,7 @@ import type {
   UserMessage,
   hooks,
 } from '@koagent/core'
-import { allow, continue_run, defineMiddleware, deny, drop, hooks, onEvents, replace_result, retry, stop } from '@koagent/core'
+import { allow, continue_run, defineMiddleware, deny, drop, onEvents, replace_result, retry, stop } from '@koagent/core'
 
 type Table = typeof hooks
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

@@ -165,16 +165,13 @@ export class Frame {
 
   #passOn(value: unknown): unknown {
     const { refine } = this.pass
-    if (!refine || (!this.#failed && value === this.#outcome)) return this.#leave(value)
-    return refine(value, this.layer).then(
-      (refined) => this.#leave(refined),
-      (error: unknown) => this.#throw(error),
-    )
+    this.#leave(value)
+    return refine && (this.#failed || value !== this.#outcome) ? refine(value, this.layer) : value
   }
 
   #goOn(): Promise<unknown> {
     return this.next().then(
-      () => this.#leave(this.pass.outcome()),
+      () => this.#repeat(),
       (error: unknown) => this.#throw(error),
     )
   }
@@ -188,15 +185,17 @@ export class Frame {
   #threw(error: unknown): unknown {
     if (this.phase === Phase.waiting) return this.#settledTooEarly(error)
     const isInner = this.phase === Phase.outward && this.#failed && error === this.#outcome
-    return isInner || error === this.pass.run.cancellation.error ? this.#throw(error) : this.#fail(error)
+    // Not every thrown value is an object: undefined is no cancel.
+    const isCancel = error instanceof Error && error === this.pass.run.cancellation.error
+    return isInner || isCancel ? this.#throw(error) : this.#fail(error)
   }
 
   /** Core waits for a pending `next()` first. If the inner work fails, its error wins. */
   #settledTooEarly(error: unknown): Promise<unknown> | undefined {
     return this.#inner?.then(() => {
       if (this.phase === Phase.left) return undefined
-      if (!this.#failed || error === this.#outcome) return error === this.#outcome ? this.#throw(error) : this.#fail(error)
-      this.#report(error)
+      if (!this.#failed) return this.#fail(error)
+      if (error !== this.#outcome) this.#report(error)
       return this.#throw(this.#outcome)
     })
   }

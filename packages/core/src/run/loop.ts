@@ -1,5 +1,6 @@
 import { enter } from '../chain/compile.ts'
 import { Pass } from '../chain/pass.ts'
+import { SessionBusyError } from '../errors.ts'
 import { userMessage } from '../message.ts'
 import type { Input, Message, UserMessage } from '../message.ts'
 import type { RunResult } from '../result.ts'
@@ -7,7 +8,7 @@ import { lockSession } from '../session/lock.ts'
 import { repair } from '../session/repair.ts'
 import { factsOf } from './active-run.ts'
 import type { ActiveRun } from './active-run.ts'
-import { startSession } from './session-start.ts'
+import { notesTaken, startSession } from './session-start.ts'
 import { deliver, runTurn } from './turn.ts'
 
 /** How often on_stop may keep a run going. */
@@ -23,10 +24,12 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
   let release: () => void
   try {
     run.check()
-    release = lockSession(run.session, run.runId)
+    release = lockSession(run.session, run.runId, [run.sessionView, run.handle.session])
   } catch (error) {
+    // A layer that observes events may have failed at run_begin: that is asked about, a session in use is not.
+    const failure = error instanceof SessionBusyError ? error : await run.raised(error, 'hook')
     run.controller.decide()
-    return finish(run, { error })
+    return finish(run, { error: failure })
   }
   const progress = { entered: false }
   let outcome: Outcome
@@ -38,6 +41,7 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
   }
   run.controller.decide()
   if (progress.entered) outcome = await afterRun(run, outcome)
+  await run.handle.close()
   release()
   return finish(run, outcome)
 }
@@ -49,7 +53,7 @@ async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise
   await mendSession(run)
   const notes = await startSession(run)
   progress.entered = true
-  const pass = await run.through('before_run', run.unit, { maxTurns: run.maxTurns, session: run.session })
+  const pass = await run.through('before_run', run.unit, { maxTurns: run.maxTurns, session: run.handle.session })
   if (pass) run.maxTurns = pass.fields.maxTurns as number
   const decision = pass?.decision
   if (decision?.kind === 'deny') return run.result('denied', decision.reason)
@@ -59,10 +63,10 @@ async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise
 
 /** A history that an earlier process left half-written is made whole before anything reads it. */
 async function mendSession(run: ActiveRun): Promise<void> {
-  const { session } = run
+  const { session, handle } = run
   const whole = repair(session.messages)
   try {
-    if (whole !== session.messages) await session.replace(whole)
+    if (whole !== session.messages) await handle.replace(whole)
   } catch (error) {
     throw await run.raised(error, 'session')
   }
@@ -116,6 +120,7 @@ async function takeIn(
   const pass = await run.through('on_input', run.unit, { message, source })
   if (pass?.decision?.kind === 'deny') return pass.decision.reason
   await run.append([...notes, (pass?.fields.message ?? message) as UserMessage])
+  if (notes.length > 0) notesTaken(run)
   return undefined
 }
 

@@ -21,6 +21,7 @@ import type { LLMStep, Model, Usage } from '../model.ts'
 import type { WhenContext } from '../middleware/wrap.ts'
 import type { RunResult, RunStatus } from '../result.ts'
 import type { Logger, Runtime } from '../runtime.ts'
+import { SessionHandle } from '../session/handle.ts'
 import type { Session } from '../session/session.ts'
 import type { Cancellation } from '../signal.ts'
 import type { StateStore } from '../state.ts'
@@ -80,6 +81,8 @@ export class ActiveRun {
   readonly metadata: unknown
   readonly session: Session
   readonly sessionView: SessionView
+  /** Through it all writes go. */
+  readonly handle: SessionHandle
   readonly controller: RunController
   readonly cancellation: Cancellation
   readonly runtime: Runtime
@@ -121,6 +124,7 @@ export class ActiveRun {
         return session.messages
       },
     })
+    this.handle = new SessionHandle(session, () => (this.#callIds = undefined))
     this.controller = parts.controller
     this.cancellation = parts.controller.cancellation
     this.runtime = parts.runtime
@@ -254,7 +258,7 @@ export class ActiveRun {
   async append(messages: readonly Message[]): Promise<void> {
     if (messages.length === 0) return
     try {
-      await this.session.append(messages)
+      await this.handle.append(messages)
     } catch (error) {
       throw await this.raised(error, 'session')
     }
@@ -265,7 +269,7 @@ export class ActiveRun {
     this.usage = addUsage(this.usage, usage)
   }
 
-  /** The call ids of the session so far, read once. */
+  /** The call ids of the session so far, read once, and again after a layer has changed it. */
   get callIds(): Set<string> {
     this.#callIds ??= new Set(
       this.session.messages

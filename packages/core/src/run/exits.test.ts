@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { assert, describe, expect, test } from 'vitest'
 import { Agent, allow, continue_run, defineTool, deny, memorySession, RunController, replace_result, stop } from '@koagent/core'
 import type { AgentEvent, Middleware, Point, RunOptions, RunResult, RunStatus, TurnResult } from '@koagent/core'
 import { scripted } from '../scripted.ts'
@@ -303,7 +303,8 @@ describe.for(exits)('a run that is $name', (exit) => {
     expect(trace).toContain('<outer:after_run')
 
     expect(seen.run).toMatchObject({ status: exit.status })
-    const told = result ?? (seen.run as RunResult)
+    const told = result ?? seen.run
+    assert(told)
     for (const field of ['text', 'reason', 'turns'] as const)
       if (exit[field] !== undefined) expect({ [field]: told[field] }).toEqual({ [field]: exit[field] })
     expect(end).toMatchObject({ text: told.text, turns: told.turns, usage: told.usage })

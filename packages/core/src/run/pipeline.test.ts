@@ -87,7 +87,7 @@ describe('a run of two turns', () => {
   test('is the same in both modes: events, ids, hooks and result', async () => {
     const [run, stream] = [await twoTurns('run'), await twoTurns('stream')]
     expect(stream.events.map(({ seq }) => seq)).toEqual(stream.events.map((_, i) => i))
-    expect(stream.events.map(({ seq: _, ...event }) => event)).toEqual(run.events)
+    expect(stream.events.map(({ seq: _seq, ...event }) => event)).toEqual(run.events)
     expect(stream.trace).toEqual(run.trace)
     expect(stream.result).toEqual(run.result)
   })

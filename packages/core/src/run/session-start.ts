@@ -3,18 +3,25 @@ import type { Session } from '../session/session.ts'
 import { deriveSignal, waitUnder } from '../signal.ts'
 import type { ActiveRun } from './active-run.ts'
 
-/** Sessions that have had their first run in this process. */
-const started = new WeakSet<Session>()
+/** Sessions that have had their first run in this process, with notes that no message has taken along yet. */
+const started = new WeakMap<Session, readonly Message[]>()
 
 /** on_session_start, before the first run of a session in this process. @returns the notes of its layers, to stand before the first message */
 export async function startSession(run: ActiveRun): Promise<readonly Message[]> {
   const { session } = run
-  if (started.has(session)) return []
+  const pending = started.get(session)
+  if (pending) return pending
   const source = session.messages.length === 0 ? 'startup' : 'resume'
-  const pass = await run.through('on_session_start', run.unit, { source, session })
-  started.add(session)
+  const pass = await run.through('on_session_start', run.unit, { source, session: run.handle.session })
   const text = pass?.context
-  return text ? [{ role: 'user', content: [{ type: 'text', text, added: true }] }] : []
+  const notes: readonly Message[] = text ? [{ role: 'user', content: [{ type: 'text', text, added: true }] }] : []
+  started.set(session, notes)
+  return notes
+}
+
+/** The session's first message is in, and the notes before it. */
+export function notesTaken({ session }: ActiveRun): void {
+  if (started.has(session)) started.set(session, [])
 }
 
 /** on_session_end, for a session that was started: its layers have so many milliseconds together, then they are given up. */

@@ -57,7 +57,7 @@ function statusOf(run: ActiveRun, end: TurnEnd): TurnStatus {
 }
 
 async function beforeTurn(run: ActiveRun, unit: Unit): Promise<TurnEnd | undefined> {
-  const pass = await run.through('before_turn', unit, { maxTurns: run.maxTurns, session: run.session })
+  const pass = await run.through('before_turn', unit, { maxTurns: run.maxTurns, session: run.handle.session })
   if (!pass) return undefined
   run.maxTurns = pass.fields.maxTurns as number
   const { decision } = pass

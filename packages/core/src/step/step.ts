@@ -80,7 +80,7 @@ export class Step {
 
   async #prepare(): Promise<StepOutcome | undefined> {
     const run = this.#run
-    const fields = { request: this.#request, purpose: this.#purpose, session: run.session }
+    const fields = { request: this.#request, purpose: this.#purpose, session: run.handle.session }
     const pass = await run.through('before_llm_step', this.#unit, fields, { excluded: this.#excluded })
     if (!pass) return undefined
     if (pass.decision?.kind === 'deny') return { denied: pass.decision.reason, by: pass.by?.name }

@@ -59,7 +59,7 @@ export interface HookPoint {
   /** Is this what an around or after point passes on? */
   readonly accepts?: Accepts
   /** Is this what a replace_result or continue_run at a gate may carry? Absent where anything may. */
-  readonly carries?: Accepts
+  readonly carries?: (value: unknown, fields: Readonly<Record<string, unknown>>) => boolean
   readonly adds: unknown
   readonly next: unknown
   readonly may: unknown
@@ -285,6 +285,7 @@ export const hooks = {
     fields: ['error', 'phase', 'attempt', 'toolCall', 'toolName'],
     write: [],
     starts: true,
+    carries: (value: unknown, { phase }: Readonly<Record<string, unknown>>) => phase !== 'llm_step' || isStepOrText(value),
     adds: type as {
       readonly error: Error
       readonly phase: 'llm_step' | 'tool' | 'hook' | 'session'

@@ -5,6 +5,8 @@ import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
+import type { UserMessage } from '../message.ts'
+import { isContentPart } from '../tool/content.ts'
 import type { Frame } from './frame.ts'
 import type { Layer, Unit } from './layer.ts'
 
@@ -25,6 +27,7 @@ export interface Saved {
   readonly by: Layer | undefined
   readonly stop: Stop | undefined
   readonly replacement: Pass['replacement']
+  readonly writer: Layer | undefined
   readonly notes: number
   readonly transforms: number
 }
@@ -139,12 +142,15 @@ export class Pass {
       return `it returned ${decision.kind}, and ${this.name} ${may}`
     }
     const content = decision.kind === 'replace_result' ? decision.result : decision.kind === 'continue_run' && decision.message
-    if (content !== false && this.point.carries?.(content) === false) {
+    if (content !== false && this.point.carries?.(content, this.fields) === false) {
       return `its ${decision.kind} carries ${content === null ? 'null' : typeof content}, which is no answer that ${this.name} takes`
     }
     if (decision.kind === 'drop' && !mayRewrite(layer.middleware.on_event)) {
       return 'it dropped an event: ask for that with onEvents(types, handler, { rewrite: true })'
     }
+    // Layers further out see it, and none may change it under the others.
+    if (decision.kind === 'retry') Object.freeze(decision)
+    else deepFreeze(decision)
     if (decision.kind === 'allow') {
       if (layer.index > this.yesUpTo) return undefined
       const problem = this.#takeFields(decision, layer, inward)
@@ -189,6 +195,8 @@ export class Pass {
 
   /** @returns what is wrong with the value, if anything */
   assign(field: string, value: unknown): string | undefined {
+    if (field === 'signal' && !isSignal(value)) return 'ctx.signal must be an AbortSignal: derive one with deriveSignal'
+    if (field === 'message' && !isUserMessage(value)) return 'ctx.message must be a user message: assign { ...ctx.message, … }'
     if (field === 'args' && !isPlainObject(value)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
     if (field === 'maxTurns' && !(typeof value === 'number' && value >= 0)) return 'maxTurns must be a number of at least 0'
     if (this.point.accepts && field === this.point.write[0] && this.point.kind === 'after' && !this.point.accepts(value)) {
@@ -208,8 +216,9 @@ export class Pass {
   }
 
   save(): Saved {
-    const { decision, by, stop, replacement, notes, transforms } = this
-    return { fields: { ...this.fields }, decision, by, stop, replacement, notes: notes.length, transforms: transforms.length }
+    const { fields, decision, by, stop, replacement, writer, notes, transforms } = this
+    const counts = { notes: notes.length, transforms: transforms.length }
+    return { fields: { ...fields }, decision, by, stop, replacement, writer, ...counts }
   }
 
   restore(saved: Saved): void {
@@ -218,6 +227,7 @@ export class Pass {
     this.by = saved.by
     this.stop = saved.stop
     this.replacement = saved.replacement
+    this.writer = saved.writer
     this.notes.length = saved.notes
     this.transforms.length = saved.transforms
   }
@@ -229,6 +239,15 @@ export function freezeRequest(request: StepRequest): StepRequest {
   deepFreeze(request.settings)
   Object.freeze(request.tools)
   return Object.freeze(request)
+}
+
+function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
+}
+
+function isUserMessage(value: unknown): value is UserMessage {
+  const message = value as Partial<UserMessage> | undefined
+  return message?.role === 'user' && Array.isArray(message.content) && message.content.every(isContentPart)
 }
 
 function isPlainObject(value: unknown): value is JsonObject {

@@ -1,5 +1,6 @@
 import { Unit } from '../chain/layer.ts'
 import type { EventFields } from '../event/event.ts'
+import { deepFreeze } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import { callsOf, textOf, userMessage } from '../message.ts'
 import type { AssistantMessage, Input, ToolResultPart } from '../message.ts'
@@ -84,7 +85,7 @@ async function close(
   status: TurnStatus,
 ): Promise<void> {
   if (begun) await run.emit('turn_end', { status }, unit)
-  const result: TurnResult = { turn: unit.turn, status, ...(message ? { message } : {}), toolResults }
+  const result: TurnResult = deepFreeze({ turn: unit.turn, status, ...(message ? { message } : {}), toolResults })
   try {
     const pass = await run.through('after_turn', unit, { result, maxTurns: run.maxTurns }, { exit: true })
     if (!pass) return
@@ -122,10 +123,15 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
     throw error
   }
   const { message, toolCalls, finishReason, usage } = answer.step
+  for (const call of toolCalls) run.callIds.add(call.callId)
+  try {
+    await run.append([message])
+  } catch (error) {
+    await end({ status: 'failed', finishReason, usage })
+    throw error
+  }
   progress.message = message
   run.text = textOf(message)
-  for (const call of toolCalls) run.callIds.add(call.callId)
-  await run.append([message])
   await end({ status: 'completed', message, finishReason, usage })
   if (toolCalls.length === 0) return { kind: 'answered' }
   try {

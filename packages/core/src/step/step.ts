@@ -85,7 +85,7 @@ export class Step {
     if (!pass) return undefined
     if (pass.decision?.kind === 'deny') return { denied: pass.decision.reason, by: pass.by?.name }
     this.#author = authorName(pass)
-    this.#request = this.#withContext(fields.request, pass.fields.request as StepRequest, pass.context)
+    this.#request = this.#withContext(this.#request, pass.fields.request as StepRequest, pass.context)
     if (pass.decision?.kind === 'replace_result') this.#supplied = stepOf(pass.decision.result as LLMStep | string)
     return undefined
   }

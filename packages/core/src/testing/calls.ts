@@ -32,7 +32,7 @@ export interface Calls {
   readonly agent?: Partial<AgentOptions>
   readonly run?: RunOptions
   /** In place of the last answer. */
-  readonly then?: readonly Script[]
+  readonly next?: readonly Script[]
   readonly input?: Input
 }
 
@@ -54,10 +54,10 @@ export interface Called extends Outcome {
 /** Runs it, and checks what holds for every run: whole events, one result a call in call order, plain JSON. */
 export async function callTools(
   mode: Mode,
-  { calls, tools = [], middleware = [], agent, run = {}, then, input }: Calls,
+  { calls, tools = [], middleware = [], agent, run = {}, next, input }: Calls,
 ): Promise<Called> {
   const toolCalls = calls.map((call, n) => ({ id: `c${n}`, ...(typeof call === 'string' ? { name: call } : call) }))
-  const model = scripted([{ toolCalls }, ...(then ?? [{ text: 'done' }])])
+  const model = scripted([{ toolCalls }, ...(next ?? [{ text: 'done' }])])
   const session = run.session ?? memorySession()
   const outcome = await execute(mode, new Agent({ model, tools, middleware: middleware as never, ...agent }), input, {
     ...run,

@@ -44,7 +44,7 @@ export class Call {
   /** Why the run must fail because of this call. */
   failure: { readonly error: unknown } | undefined
   #begun = false
-  readonly #since: number
+  #since = 0
 
   constructor(run: ActiveRun, part: ToolCallPart, index: number, batch: BatchOf) {
     this.run = run
@@ -54,7 +54,6 @@ export class Call {
     this.index = index
     this.args = part.args
     this.unit = new Unit(`tool:${batch.turn}:${index}`, batch.turn, part.callId, part.toolName)
-    this.#since = run.runtime.now()
   }
 
   get idempotencyKey(): string {
@@ -71,6 +70,7 @@ export class Call {
   async begin(): Promise<void> {
     if (this.#begun) return
     this.#begun = true
+    this.#since = this.run.runtime.now()
     const { callId, toolName, args, rawArgs } = this.part
     await this.run.emit('tool_call_begin', { callId, toolName, args, ...capRaw(rawArgs), index: this.index }, this.unit)
   }

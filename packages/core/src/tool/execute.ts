@@ -10,12 +10,14 @@ import type { TimeLimit } from '../signal.ts'
 import { maxAttempts } from '../step/step.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './define.ts'
-import { errorResult, toJson, toResult } from './serialise.ts'
+import type { Validate } from './schema.ts'
+import { errorResult, plainResult, toJson, toResult } from './serialise.ts'
 import { ToolContext } from './tool-context.ts'
 
 interface Outcome {
   readonly result: ToolResult
-  readonly status: ToolStatus
+  /** Default: what the result says of itself in the end. */
+  readonly status?: ToolStatus
   readonly error?: Error
   readonly by?: Layer | undefined
 }
@@ -88,8 +90,8 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | 'agai
   )
   const chain = run.chains.at('around_tool')
   try {
-    const result = (await (chain ? enter(chain, pass) : pass.innermost())) as ToolResult
-    return { result, status: result.isError ? 'error' : 'ok' }
+    const result = plainResult((await (chain ? enter(chain, pass) : pass.innermost())) as ToolResult)
+    return { result }
   } catch (thrown) {
     run.check()
     if (pass.workError?.error !== thrown) throw thrown
@@ -103,14 +105,14 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
   const { run, part, unit } = call
   setOrigin(error, { toolName: part.toolName, callId: part.callId })
   const decision = await run.askOnError({ error, phase: 'tool', attempt, toolCall: part }, unit)
-  if (decision?.kind === 'raise' && decision.error !== error) throw decision.error
+  if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { result: toResult(decision.result), status: 'replaced', error }
   if (decision?.kind === 'retry' && attempt < maxAttempts) {
     await announceRetry(call, attempt, decision.delayMs ?? 0, decision.reason ?? error.message)
     await pause(call, decision.delayMs ?? 0)
     return 'again'
   }
-  return { result: errorResult(error.message || error.name), status: 'error', error }
+  return { result: errorResult(error.message || error.name), error }
 }
 
 async function announceRetry({ run, unit, part }: Call, attempt: number, delayMs: number, reason: string): Promise<void> {
@@ -122,15 +124,10 @@ async function settle(call: Call, { result, status, error, by }: Outcome, attemp
   const { run, unit, part, tool, args, executed, durationMs } = call
   let pass: Pass | undefined
   try {
-    pass = await run.through('after_tool', unit, {
-      result,
-      toolCall: part,
-      toolName: part.toolName,
-      tool,
-      args,
-      executed,
-      durationMs,
-    })
+    const fields = { result, toolCall: part, toolName: part.toolName, tool, args, executed, durationMs }
+    // A failure of an event's layer is none of this call's; a cancel is.
+    pass = await run.through('after_tool', unit, fields, { exit: true })
+    if (pass && run.cancellation.error) throw run.cancellation.error
   } catch (failure) {
     call.fail(failure)
     await call.answer('withheld', withheld, { error: failure })
@@ -143,7 +140,8 @@ async function settle(call: Call, { result, status, error, by }: Outcome, attemp
   }
   if (decision?.kind === 'stop') run.stopping ??= decision.reason
   if (pass) call.addContext(pass.context)
-  await call.answer(status, (pass?.fields.result as ToolResult | undefined) ?? result, { by, error })
+  const final = plainResult((pass?.fields.result as ToolResult | undefined) ?? result)
+  await call.answer(status ?? (final.isError ? 'error' : 'ok'), final, { by, error })
   return undefined
 }
 
@@ -151,6 +149,7 @@ async function settle(call: Call, { result, status, error, by }: Outcome, attemp
 async function invoke(call: Call, tool: Tool, attempt: number, own: AbortSignal | undefined): Promise<ToolResult> {
   const { run } = call
   run.check()
+  if (own?.aborted) throw own.reason as Error
   const work = new WorkSignal(run.cancellation, own, timeLimit(call, tool))
   const ctx = new ToolContext(call, work)
   call.executed = true
@@ -166,32 +165,40 @@ async function invoke(call: Call, tool: Tool, attempt: number, own: AbortSignal 
 async function freshArgs(call: Call, tool: Tool, attempt: number): Promise<unknown> {
   if (attempt === 1 && call.validatedFor === call.args) return call.output
   const checked = await tool.schema.validate(call.args)
-  return checked.ok ? checked.output : call.args
+  if (checked.ok) return checked.output
+  throw toolError(call, `Invalid arguments for '${tool.name}': ${checked.issues}`)
+}
+
+function toolError({ part, run }: Call, message: string): ToolError {
+  return new ToolError(part.toolName, part.callId, message, { runId: run.runId })
 }
 
 async function runTool(call: Call, tool: Tool, attempt: number, ctx: ToolContext): Promise<unknown> {
   const { execute, output } = tool
-  const value = await execute(await freshArgs(call, tool, attempt), ctx)
+  const args = await freshArgs(call, tool, attempt)
+  call.run.check()
+  // Its time was up before it could start.
+  if (!ctx.open) return undefined
+  const value = await execute(args, ctx)
   const returned = isGenerator(value) ? await drain(call, value, ctx) : value
-  return output ? checkOutput(call, tool, returned) : returned
+  return output ? checkOutput(call, tool, output, returned) : returned
 }
 
 /** What a generator yields is progress, what it returns the result. */
 async function drain(call: Call, generator: AsyncGenerator, ctx: ToolContext): Promise<unknown> {
-  for (;;) {
+  while (ctx.open) {
     const next = await generator.next()
     if (next.done) return next.value
-    if (!ctx.open) return void generator.return(undefined)
-    await call.run.emitProgress(call.unit, toJson(next.value))
+    if (ctx.open) await call.run.emitProgress(call.unit, toJson(next.value))
   }
+  // Nobody waits for it any more: it may clean up, and does nothing else.
+  return generator.return(undefined)
 }
 
-async function checkOutput({ part, run }: Call, tool: Tool, value: unknown): Promise<unknown> {
-  const checked = await tool.output?.(value)
-  if (!checked || checked.ok) return checked ? checked.output : value
-  throw new ToolError(tool.name, part.callId, `Tool '${tool.name}' returned an invalid value: ${checked.issues}`, {
-    runId: run.runId,
-  })
+async function checkOutput(call: Call, { name }: Tool, output: Validate, value: unknown): Promise<unknown> {
+  const checked = await output(value)
+  if (checked.ok) return checked.output
+  throw toolError(call, `Tool '${name}' returned an invalid value: ${checked.issues}`)
 }
 
 function isGenerator(value: unknown): value is AsyncGenerator {
@@ -204,7 +211,6 @@ function isGenerator(value: unknown): value is AsyncGenerator {
   )
 }
 
-function timeLimit({ part, run }: Call, { name, timeoutMs: ms }: Tool): TimeLimit | undefined {
-  if (ms === undefined) return undefined
-  return { ms, error: () => new ToolError(name, part.callId, `Tool '${name}' timed out after ${ms} ms`, { runId: run.runId }) }
+function timeLimit(call: Call, { name, timeoutMs: ms }: Tool): TimeLimit | undefined {
+  return ms === undefined ? undefined : { ms, error: () => toolError(call, `Tool '${name}' timed out after ${ms} ms`) }
 }

@@ -1,6 +1,6 @@
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
-import { messageOf, ToolError } from '../errors.ts'
+import { ToolError } from '../errors.ts'
 import { sameJson } from '../freeze.ts'
 import type { JsonObject } from '../json.ts'
 import type { Call } from './call.ts'
@@ -163,6 +163,7 @@ function jsonProblem(text: string): string {
 /** A call that cannot run as asked: on_error hears of it once; it passes no gate and no after_tool, unless a layer puts a result of its own. */
 async function answerInvalid(call: Call, error: ToolError, by?: Layer): Promise<Verdict> {
   const decision = await call.run.askOnError({ error, phase: 'tool', toolCall: call.part }, call.unit)
+  if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { kind: 'replace', result: decision.result, by: undefined }
   await call.answer('invalid', errorResult(error.message), { error, by })
   return answered

@@ -30,6 +30,13 @@ export function toResult(value: unknown): ToolResult {
   return wrapped(json) ?? result([{ type: 'text', text: stringify(json) }], false, json)
 }
 
+/** A layer's result, as `toResult` makes them: plain, never empty, nothing but a result. One that was made here comes back as it is. */
+export function plainResult(given: ToolResult): ToolResult {
+  if (made.has(given)) return given
+  const { content, isError, value } = given
+  return toResult({ content, isError, value })
+}
+
 /** A result that tells the model what went wrong. */
 export function errorResult(text: string): ToolResult {
   return textResult(text || 'error', true)

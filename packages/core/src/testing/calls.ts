@@ -59,6 +59,7 @@ export async function callTools(
   const toolCalls = calls.map((call, n) => ({ id: `c${n}`, ...(typeof call === 'string' ? { name: call } : call) }))
   const model = scripted([{ toolCalls }, ...(next ?? [{ text: 'done' }])])
   const session = run.session ?? memorySession()
+  const before = session.messages.length
   const outcome = await execute(mode, new Agent({ model, tools, middleware: middleware as never, ...agent }), input, {
     ...run,
     session,
@@ -67,7 +68,7 @@ export async function callTools(
   expectWhole(outcome, messages)
   expect(JSON.parse(JSON.stringify(messages))).toEqual(messages)
   expect(JSON.parse(JSON.stringify(outcome.events))).toEqual(outcome.events)
-  const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : []))
+  const results = messages.slice(before).flatMap((message) => (message.role === 'tool' ? message.content : []))
   const told = outcome.events.filter((event): event is ToolResultEvent => event.type === 'tool_result')
   for (const { callId } of results) expect(told.filter((event) => event.callId === callId)).toHaveLength(1)
   return {

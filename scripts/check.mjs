@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { docs } from './docs.mjs'
 import { runQuietly, shim } from './process.mjs'
 import { runTests } from './test.mjs'
 
@@ -11,6 +12,7 @@ export async function check() {
   const steps = [
     ['lint', () => runQuietly('oxlint', ['--type-aware'], shim)],
     ['format (npm run format mends it)', () => runQuietly('oxfmt', ['--check'], shim)],
+    ['generated pages', () => docs({ check: true })],
     ['idle files, exports and dependencies', () => runQuietly('knip', [], shim)],
     ['build, types and tests', () => runTests(['build:js', 'build:types', 'typecheck', 'test'], { logs: 'errors-only' })],
     ['size', () => runQuietly('size-limit', [], { ...shim, cwd: 'tools/gate' })],

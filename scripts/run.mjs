@@ -1,5 +1,6 @@
 // The front door: `npm start`, `npm test` and the other scripts work on a fresh clone, with nothing but Node and npm.
 import { check } from './check.mjs'
+import { docs } from './docs.mjs'
 import { install } from './install.mjs'
 import { run, runQuietly, shim } from './process.mjs'
 import { runTests } from './test.mjs'
@@ -45,6 +46,12 @@ const commands = {
   async check() {
     await install('everything')
     return check()
+  },
+
+  /** Writes the generated parts of the documentation; with `--check` it only says whether they are up to date. */
+  async docs() {
+    await install('packages')
+    return docs({ check: args.includes('--check') })
   },
 
   async changeset() {

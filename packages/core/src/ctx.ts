@@ -21,6 +21,7 @@ export type HelperRequest = Partial<Pick<StepRequest, 'model' | 'system' | 'tool
 export interface Context<Meta = unknown> {
   readonly point: Point
   readonly agent: { readonly name: string; readonly version?: string | undefined }
+  /** A view. The session itself, which can be changed, is there at the four points before the model is asked. */
   readonly session: SessionView
   readonly runId: string
   /** 0-based. */
@@ -29,17 +30,22 @@ export interface Context<Meta = unknown> {
   readonly input: UserMessage
   /** The run's `metadata`, frozen. */
   readonly metadata: Meta
+  /** Aborts when the run is cancelled. */
   readonly signal: AbortSignal
   readonly cancelled: boolean
+  /** Cancels this run: `ctx.controller.cancel(reason)`. */
   readonly controller: RunController
+  /** `now()`, `sleep(ms)`, `randomId()`: in their place, tests and engines put their own. */
   readonly runtime: Runtime
   readonly logger: Logger
   /** The names of the agents above this one; empty at the top. */
   readonly path: readonly string[]
   /** The strictest decision of this pass so far. */
   readonly decision: Decision | undefined
+  /** The run's state under this key, or its default; see `stateKey`. */
   get<T>(key: StateKey<T>): T
   set<T>(key: StateKey<T>, value: T): void
+  /** Sets what the reducer makes of the value, and returns it. */
   update<T>(key: StateKey<T>, reducer: (value: T) => T): T
   /** Queues a `custom` event and returns at once. */
   emit(name: string, data?: unknown): void

@@ -296,7 +296,7 @@ export const hooks = {
     next: type as ErrorDecision | undefined,
     may: type as ErrorDecision,
   },
-  /** Every event, or with `onEvents` those of the types that a layer wants: one at a time, in order. */
+  /** Every event, or with `onEvents` those of the types that a layer wants: one at a time, in order. Changing and dropping them takes `onEvents(types, handler, { rewrite: true })`. */
   on_event: {
     kind: 'observer',
     decisions: ['drop'],

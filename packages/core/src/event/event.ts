@@ -48,29 +48,41 @@ export interface Change {
 
 /** The fields of each event type, besides {@link EventBase}. */
 export interface EventFields {
+  /** The first event. */
   run_begin: { readonly input: UserMessage }
+  /** A turn begins: one LLM step and its tools. */
   turn_begin: object
+  /** The model is about to be asked. Once a step, however many attempts it takes. */
   step_begin: StepFields
+  /** A piece of the answer. */
   text_delta: Partial<StepFields> & { readonly text: string }
+  /** A piece of the model's thinking. */
   reasoning_delta: StepFields & { readonly text: string; readonly blockId?: string }
+  /** A piece of a call's arguments, as JSON text. The whole call follows in `tool_call_begin`. */
   tool_args_delta: StepFields & CallFields & { readonly delta: string }
   /** What the deltas of this step said so far is void; it starts again. */
   step_reset: StepFields & { readonly reason: string }
+  /** The step is over; `message` is the whole answer as it is stored. */
   step_end: StepFields & {
     readonly status: 'completed' | 'denied' | 'cancelled' | 'failed'
     readonly message?: AssistantMessage
     readonly finishReason?: FinishReason
     readonly usage: Usage
   }
+  /** A call, before anybody has judged it. Every call has one, and one `tool_result`. */
   tool_call_begin: CallFields & { readonly args: JsonObject; readonly rawArgs?: string; readonly index: number }
+  /** A layer asked whether this call may run. */
   permission_request: CallFields & { readonly args: JsonObject; readonly reason: string; readonly asker: string }
+  /** The question is answered. */
   permission_resolved: CallFields & {
     readonly decision: 'allow' | 'deny'
     readonly args: JsonObject
     readonly reason?: string
     readonly by?: string
   }
+  /** What a tool says of itself while it runs. */
   tool_progress: CallFields & { readonly data: Json }
+  /** What a call came to, as the model will see it. Sent as soon as it is known. */
   tool_result: CallFields & {
     readonly status: ToolStatus
     /** The arguments that were executed, or would have been. */
@@ -84,9 +96,12 @@ export interface EventFields {
     readonly by?: string
     readonly error?: ErrorFacts
   }
+  /** The turn is over, however it ended. */
   turn_end: { readonly status: TurnStatus }
+  /** A step or a call is tried again, after `delayMs`. */
   retry: Partial<StepFields> &
     Partial<CallFields> & { readonly attempt: number; readonly delayMs: number; readonly reason: string }
+  /** A layer changed or decided something. Only with `trace: true`. */
   hook_applied: Partial<CallFields> & {
     readonly middleware: string
     readonly point: string
@@ -96,10 +111,15 @@ export interface EventFields {
     /** Milliseconds spent in the layer itself, without its `next()`. */
     readonly durationMs: number
   }
+  /** A layer failed, or broke a rule of its point. */
   hook_error: Partial<CallFields> & { readonly middleware: string; readonly point: string; readonly error: ErrorFacts }
+  /** Why the run failed. Once, right before `run_end`. */
   error: { readonly error: ErrorFacts }
+  /** Sent by a layer or a tool with `ctx.emit`. */
   custom: Partial<CallFields> & { readonly name: string; readonly data: Json; readonly middleware?: string }
+  /** The run was cancelled. Right before `run_end`. */
   run_cancelled: { readonly reason: string }
+  /** The last event. */
   run_end: {
     readonly status: RunStatus
     readonly reason?: string

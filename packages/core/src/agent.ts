@@ -183,13 +183,18 @@ class AgentBase<Meta> {
       session: options.session ?? memorySession(),
       ownSession: options.session === undefined,
       controller,
-      runtime: { now, randomId, sleep: (ms) => controller.cancellation.wait(sleep(ms, controller.signal)) },
+      runtime: Object.freeze({
+        now,
+        randomId,
+        sleep: (ms: number) => controller.cancellation.wait(sleep(ms, controller.signal)),
+      }),
       logger,
       state: new StateStore(),
     }
   }
 
   #chainsWith(middleware: readonly AnyMiddleware[]): Chains {
+    if (!Array.isArray(middleware)) throw new ConfigError(`agent '${this.name}': the middleware of a run must be a list`)
     if (middleware.length === 0) return this.#chains
     const layers = arrange(middleware, this.#chains.layers)
     checkTools(this.#options.tools ?? [], layers)

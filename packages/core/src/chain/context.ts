@@ -107,13 +107,20 @@ class LayerContext implements Context {
 
   callModel(request: HelperRequest): Promise<LLMStep> {
     const { pass, layer } = this.#frame
-    if (!this.#open) return Promise.reject(this.#frame.contractError('callModel was called after the layer had settled'))
-    return pass.run.callModel(request, pass, layer)
+    if (!this.#open)
+      return observed(Promise.reject(this.#frame.contractError('callModel was called after the layer had settled')))
+    return observed(pass.run.callModel(request, pass, layer))
   }
 
   sanitize(value: Json): Json {
     return this.#run.sanitizer?.value(value) ?? value
   }
+}
+
+/** The same promise, which nobody has to listen to: a layer that asks and goes on is no unhandled rejection. */
+function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
 }
 
 /** Methods that some points add. */

@@ -1,6 +1,7 @@
 import { deny, isDecision } from '../decision.ts'
 import type { Decision } from '../decision.ts'
 import { HookContractError, setOrigin, toError } from '../errors.ts'
+import { deepFreeze } from '../freeze.ts'
 import { contextFor } from './context.ts'
 import type { Layer } from './layer.ts'
 import type { Pass, Saved } from './pass.ts'
@@ -156,8 +157,9 @@ export class Frame {
     if (isDecision(value)) {
       // Passed on as it came: it stays the decision of the layer that made it.
       if (!inward && value === this.#outcome) return undefined
-      this.#decided = value
-      return pass.decide(value, this.layer, inward)
+      const problem = pass.decide(value, this.layer, inward)
+      if (problem === undefined) this.#decided = value
+      return problem
     }
     const what = kind === 'observer' ? 'an observer returns nothing' : `that is nothing that ${pass.name} takes`
     return `it returned ${describe(value)}, and ${what}`
@@ -165,7 +167,7 @@ export class Frame {
 
   #passOn(value: unknown): unknown {
     const { refine } = this.pass
-    this.#leave(value)
+    this.#leave(deepFreeze(value))
     return refine && (this.#failed || value !== this.#outcome) ? refine(value, this.layer) : value
   }
 

@@ -62,6 +62,8 @@ export class Pass {
   refine: ((value: unknown, layer: Layer) => Promise<unknown>) | undefined
   /** What the innermost work failed with, to tell it from a layer's own failure. */
   workError: { readonly error: unknown } | undefined
+  /** What a transform of this pass failed with. */
+  transformError: { readonly error: unknown } | undefined
   /** The innermost layer that is still open. */
   top: Frame | undefined
   readonly notes: Note[] = []
@@ -116,7 +118,8 @@ export class Pass {
   /** Is this layer part of this pass? */
   admits(layer: Layer): boolean {
     if (this.excluded?.has(layer)) return false
-    const { toolName } = this.unit
+    // An event of a step may be about a call too: a piece of its arguments.
+    const { toolName } = this.unit.toolName === undefined ? ((this.fields.event ?? {}) as { toolName?: string }) : this.unit
     if (toolName !== undefined && layer.filters.length > 0 && !layer.filters.every((accepts) => accepts(toolName))) return false
     return layer.conditions.every((condition) => this.unit.holds(condition, () => this.run.whenContext(this.unit)))
   }

@@ -82,6 +82,11 @@ function checkState(layers: readonly Layer[]): void {
 export function checkTools(tools: readonly Tool[], layers: readonly Layer[]): void {
   const owners = new Map<string, string>()
   const add = (tool: Tool, owner: string): void => {
+    if (typeof (tool as Partial<Tool> | null | undefined)?.schema?.validate !== 'function') {
+      throw new ConfigError(
+        `a tool ${owner} (${(tool as Partial<Tool> | null)?.name ?? String(tool)}) is none: make it with defineTool`,
+      )
+    }
     const other = owners.get(tool.name)
     if (other !== undefined)
       throw new ConfigError(`two tools have the name '${tool.name}' (${other} and ${owner}): rename or remove one`)

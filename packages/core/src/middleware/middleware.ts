@@ -3,7 +3,7 @@ import type { Hooks } from '../hooks.ts'
 import { isHookName, points } from '../hooks.ts'
 import type { StateKey } from '../state.ts'
 import type { Tool } from '../tool/define.ts'
-import { nearest } from './nearest.ts'
+import { distance, nearest } from './nearest.ts'
 
 /** The version of the rules between an agent and its middleware that this core speaks. */
 export const contract = 1
@@ -68,6 +68,10 @@ export function checkShape(middleware: AnyMiddleware): void {
       `a middleware is an object with a name and hooks, not ${middleware === null ? 'null' : `a ${typeof middleware}`}`,
     )
   }
+  if (Array.isArray(middleware))
+    throw new ConfigError(
+      'a middleware is an object with a name and hooks, not a list: spread the list, or make it a stack(name, list)',
+    )
   const { name } = middleware
   if (typeof name !== 'string' || name === '')
     throw new ConfigError("a middleware has no name: give it one, such as name: 'audit'")
@@ -93,11 +97,23 @@ function checkField(name: string, key: string, value: unknown): void {
         `middleware '${name}': ${key} is ${value === null ? 'null' : `a ${typeof value}`}, and a hook is a function`,
       )
     }
-  } else if (/^(before|after|around|on)_/.test(key)) {
-    throw new ConfigError(`middleware '${name}' has an unknown hook '${key}': did you mean '${nearest(key, points)}'?`)
+  } else if (isMeantAsHook(key, value)) {
+    throw new ConfigError(`middleware '${name}' has an unknown hook '${key}': did you mean '${nearest(key, known)}'?`)
   } else if (lists.has(key) && value !== undefined && !Array.isArray(value)) {
     throw new ConfigError(`middleware '${name}': ${key} is a ${typeof value}, and must be a list`)
   }
+}
+
+const known = [...points, 'sanitize']
+
+/** A guard that never runs because of a slip in its name is worse than an error. Other fields are the author's own. */
+function isMeantAsHook(key: string, value: unknown): boolean {
+  if (/^(before|after|around|on)_/.test(key)) return true
+  return typeof value === 'function' && known.some((name) => distance(letters(key), letters(name)) <= 2)
+}
+
+function letters(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z]/g, '')
 }
 
 const lists = new Set(['provides', 'requires', 'before', 'after', 'tools'])

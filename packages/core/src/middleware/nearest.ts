@@ -9,7 +9,8 @@ export function nearest(word: string, candidates: readonly string[]): string {
   return best
 }
 
-function distance(a: string, b: string): number {
+/** How many letters have to be put in, taken out or exchanged. */
+export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]

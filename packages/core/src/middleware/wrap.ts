@@ -53,6 +53,7 @@ export function when<Meta>(
   predicate: (this: void, ctx: WhenContext<Meta>) => boolean,
   middleware: Middleware<Meta>,
 ): Middleware<Meta> {
+  checkShape(middleware)
   if (typeof predicate !== 'function')
     throw new ConfigError(`when(…, '${middleware.name}') takes a function that returns a boolean`)
   return wrap(middleware.name, { members: [middleware], predicate })
@@ -60,6 +61,7 @@ export function when<Meta>(
 
 /** Shows a middleware's tool hooks, and the events of tool calls, only to the calls of these tools: by name, names or pattern. */
 export function forTools<Meta>(filter: ToolFilter, middleware: Middleware<Meta>): Middleware<Meta> {
+  checkShape(middleware)
   if (filter instanceof RegExp) {
     // A copy without g and y: those keep a position between tests.
     const pattern = new RegExp(filter.source, filter.flags.replace(/[gy]/g, ''))

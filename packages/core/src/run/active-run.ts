@@ -12,6 +12,7 @@ import type { Source } from '../event/emitter.ts'
 import type { ErrorFacts, EventFields, EventType } from '../event/event.ts'
 import type { EventQueue } from '../event/queue.ts'
 import type { Sanitizer } from '../event/sanitizer.ts'
+import { deepFreeze } from '../freeze.ts'
 import type { Point, StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -105,7 +106,8 @@ export class ActiveRun {
   readonly #asked = new WeakSet<Error>()
   #eventFailure: { readonly error: unknown } | undefined
   #callIds: Set<string> | undefined
-  #helpers = 0
+  /** How often each middleware has asked a model at each operation. */
+  readonly #helpers = new Map<string, number>()
 
   constructor(parts: RunParts, queue?: EventQueue) {
     this.parts = parts
@@ -282,12 +284,12 @@ export class ActiveRun {
   result(status: RunStatus, reason?: string): RunResult {
     const text = status === 'denied' ? (reason ?? '') : this.text
     const { runId, usage, turns } = this
-    return Object.freeze({
+    return deepFreeze({
       runId,
       status,
       ...(reason === undefined ? {} : { reason }),
       text,
-      messages: Object.freeze([...this.added]),
+      messages: [...this.added],
       usage,
       turns,
     })
@@ -310,7 +312,10 @@ export class ActiveRun {
   }
 
   callModel(request: HelperRequest, pass: Pass, layer: Layer): Promise<LLMStep> {
-    return helperStep(this, request, pass, layer, this.#helpers++)
+    const asker = `${pass.unit.op}:${layer.name}`
+    const n = this.#helpers.get(asker) ?? 0
+    this.#helpers.set(asker, n + 1)
+    return helperStep(this, request, pass, layer, n)
   }
 
   /** The request of a step before any layer has seen it. */

@@ -127,3 +127,16 @@ export async function fail(mode: Mode, point: Point, middleware: readonly AnyMid
     expect(told[0]).toMatchObject({ middleware: culprit, point, error: { middleware: culprit, point } })
   return { ...outcome, failure, told }
 }
+
+/** What is the same in two like runs: events and result without ids, counts and durations, and what was thrown. */
+export function comparable({ events, result, error }: Outcome, without: readonly string[] = []): unknown {
+  const strip = (value: object): unknown =>
+    JSON.parse(
+      JSON.stringify(value, (key, field: unknown) => (['id', 'seq', 'runId', 'durationMs'].includes(key) ? undefined : field)),
+    )
+  return {
+    events: events.filter((event) => !without.includes(event.type)).map(strip),
+    result: result && strip(result),
+    error: error instanceof Error ? `${error.name}: ${error.message}` : error,
+  }
+}

@@ -1,4 +1,5 @@
 import type { Allow, AllowCall, Decision, ReplaceResult, Stop } from '../decision.ts'
+import { messageOf } from '../errors.ts'
 import { deepFreeze } from '../freeze.ts'
 import { hooks } from '../hooks.ts'
 import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
@@ -200,14 +201,26 @@ export class Pass {
   assign(field: string, value: unknown): string | undefined {
     if (field === 'signal' && !isSignal(value)) return 'ctx.signal must be an AbortSignal: derive one with deriveSignal'
     if (field === 'message' && !isUserMessage(value)) return 'ctx.message must be a user message: assign { ...ctx.message, … }'
-    if (field === 'args' && !isPlainObject(value)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
     if (field === 'maxTurns' && !(typeof value === 'number' && value >= 0)) return 'maxTurns must be a number of at least 0'
     if (this.point.accepts && field === this.point.write[0] && this.point.kind === 'after' && !this.point.accepts(value)) {
       return `what it assigned to ctx.${field} is not what ${this.name} passes on`
     }
     if (field === 'request') return this.#assignRequest(value)
+    if (field === 'args') return this.#assignArgs(value)
     this.fields[field] = field === 'signal' ? value : deepFreeze(value)
     return undefined
+  }
+
+  /** As JSON has them, in a copy: what is judged, told, stored and executed is the same. */
+  #assignArgs(value: unknown): string | undefined {
+    try {
+      const args: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
+      if (!isPlainObject(args)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
+      this.fields.args = deepFreeze(args)
+      return undefined
+    } catch (error) {
+      return `args must be JSON: ${messageOf(error)}`
+    }
   }
 
   #assignRequest(value: unknown): string | undefined {

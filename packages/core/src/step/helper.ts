@@ -10,7 +10,7 @@ import { Step } from './step.ts'
 /**
  * A model call that a middleware makes for itself.
  *
- * @throws KoagentError with code 'helper_denied' when a layer denies it; what the model throws
+ * @throws KoagentError with code 'helper_denied' when a layer denies or stops it; what the model throws
  */
 export async function helperStep(run: ActiveRun, request: HelperRequest, pass: Pass, layer: Layer, n: number): Promise<LLMStep> {
   run.check()

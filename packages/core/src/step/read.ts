@@ -1,6 +1,6 @@
 import { messageOf, ModelError, setOrigin, toError } from '../errors.ts'
 import type { ToolCallPart } from '../message.ts'
-import type { Model, ModelPart } from '../model.ts'
+import type { Model, ModelPart, Usage } from '../model.ts'
 import type { WorkSignal } from '../signal.ts'
 import type { Assembler } from './assemble.ts'
 
@@ -39,20 +39,51 @@ export async function read(
   } finally {
     open = false
     // Not awaited: an iterator that hangs in next() answers return() only after that.
-    if (!done) void iterator.return?.().then(undefined, () => {})
+    if (!done) void close(iterator)
   }
+}
+
+async function close(iterator: AsyncIterator<ModelPart>): Promise<void> {
+  try {
+    await iterator.return?.()
+  } catch {
+    // How an answer that nobody wants any more ends is nobody's business.
+  }
+}
+
+/** What a part of each type must have; for parts of a type that is not listed there is nothing to do. */
+const shapes: { readonly [type: string]: (part: Record<string, unknown>) => boolean } = {
+  text_delta: ({ text }) => typeof text === 'string',
+  reasoning_delta: ({ text, blockId }) => typeof text === 'string' && isOptional(blockId, 'string'),
+  reasoning_end: ({ blockId }) => isOptional(blockId, 'string'),
+  tool_call_delta: ({ callId, toolName, delta }) => [callId, toolName, delta].every((field) => typeof field === 'string'),
+  tool_call: ({ callId, toolName, args }) =>
+    isOptional(callId, 'string') &&
+    typeof toolName === 'string' &&
+    (typeof args === 'string' || isOptional(args ?? undefined, 'object')),
+  usage: ({ usage }) => isUsage(usage),
+  finish: ({ reason }) => typeof reason === 'string',
+}
+
+function isOptional(value: unknown, type: 'string' | 'object'): boolean {
+  return value === undefined || typeof value === type
+}
+
+function isUsage(usage: unknown): boolean {
+  if (typeof usage !== 'object' || usage === null) return false
+  const { inputTokens, outputTokens } = usage as Partial<Usage>
+  return Number.isFinite(inputTokens) && Number.isFinite(outputTokens)
 }
 
 function take(part: ModelPart, into: Assembler, deltas: Deltas, model: Model): void | Promise<void> {
   if (typeof part !== 'object' || part === null || typeof part.type !== 'string') throw garbage(part, model)
+  if (Object.hasOwn(shapes, part.type) && !shapes[part.type]?.({ ...part })) throw garbage(part, model)
   switch (part.type) {
     case 'text_delta':
-      if (typeof part.text !== 'string') throw garbage(part, model)
       if (part.text === '') return
       into.text(part.text)
       return deltas.text(part.text)
     case 'reasoning_delta':
-      if (typeof part.text !== 'string') throw garbage(part, model)
       into.reasoning(part.text, part.blockId)
       return part.text === '' ? undefined : deltas.reasoning(part.text, part.blockId)
     case 'reasoning_end':
@@ -60,7 +91,6 @@ function take(part: ModelPart, into: Assembler, deltas: Deltas, model: Model): v
     case 'tool_call_delta':
       return deltas.args(into.announce(part.callId), part.toolName, part.delta)
     case 'tool_call':
-      if (typeof part.toolName !== 'string') throw garbage(part, model)
       return deltas.call(into.call(part))
     case 'usage':
       into.usage = part.usage

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { deny } from '@koagent/core'
+import { Agent, defineTool, deny, memorySession } from '@koagent/core'
 import type { Message } from '@koagent/core'
+import { scripted } from '../scripted.ts'
+import type { ScriptedModel } from '../scripted.ts'
 import { ask } from '../testing/ask.ts'
-import { modes } from '../testing/kit.ts'
+import { execute, modes } from '../testing/kit.ts'
 
 describe('before_llm_step', () => {
   test.for(modes)('adds notes at the end of the request, marked and never stored (%s)', async (mode) => {
@@ -76,5 +78,89 @@ describe('before_llm_step', () => {
     const { result, told } = await ask(mode, [], { before_llm_step: () => deny('not today') })
     expect(result).toMatchObject({ status: 'denied', text: 'not today' })
     expect(told).toEqual(['step_begin 1', 'step_end 1'])
+  })
+})
+
+describe('tool names that a provider would refuse', () => {
+  const tool = (name: string) => defineTool({ name, description: name, input: { type: 'object' }, execute: () => name })
+
+  test.for(modes)('are mapped on the way out and back: hooks, events and history see ours (%s)', async (mode) => {
+    const names: string[] = []
+    const model = scripted([({ tools }) => ({ toolCalls: tools.map(({ name }) => ({ name, args: {} })) }), { text: 'done' }])
+    const session = memorySession()
+    const ours = ['fs.read', 'fs/read', 'fine']
+    const agent = new Agent({
+      model,
+      tools: ours.map(tool),
+      middleware: [{ name: 'm', before_tool: (ctx, next) => (names.push(ctx.toolName), next()) }],
+    })
+    const { events, result } = await execute(mode, agent, 'go', { session })
+    expect(result?.status).toBe('completed')
+    expect(names).toEqual(ours)
+    const sent = model.calls[0]?.tools.map(({ name }) => name) ?? []
+    expect(new Set(sent).size).toBe(3)
+    expect(sent.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))).toBe(true)
+    expect(sent).toContain('fine')
+    expect(model.calls[1]?.messages[1]?.content).toMatchObject(sent.map((toolName) => ({ toolName })))
+    expect(model.calls[1]?.messages[2]?.content).toMatchObject(sent.map((toolName) => ({ toolName })))
+    for (const type of ['tool_args_delta', 'tool_call_begin', 'tool_result'] as const)
+      expect(events.flatMap((event) => (event.type === type ? [event.toolName] : []))).toEqual(ours)
+    expect(session.messages[1]?.content).toMatchObject(ours.map((toolName) => ({ toolName })))
+  })
+
+  test.for(modes)('are mapped also where toolChoice names one (%s)', async (mode) => {
+    const model = scripted([{ text: 'done' }])
+    const agent = new Agent({ model, tools: [tool('fs.read')] }).use({
+      name: 'm',
+      before_llm_step: (ctx, next) => ((ctx.request = { ...ctx.request, toolChoice: { toolName: 'fs.read' } }), next()),
+    })
+    await execute(mode, agent)
+    expect(model.calls[0]).toMatchObject({ tools: [{ name: 'fs_read' }], toolChoice: { toolName: 'fs_read' } })
+  })
+})
+
+describe('opaque data', () => {
+  const history: readonly Message[] = [
+    { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+    {
+      role: 'assistant',
+      provider: 'elsewhere',
+      providerData: 'whole',
+      content: [
+        { type: 'reasoning', text: 'hm', providerData: 'signature' },
+        { type: 'text', text: 'hello' },
+        { type: 'tool_call', callId: 'c', toolName: 'work', args: {}, providerData: 'thought' },
+      ],
+    },
+    { role: 'tool', content: [{ type: 'tool_result', callId: 'c', toolName: 'work', content: [], isError: false }] },
+  ]
+
+  test.for(modes)('goes back to the provider that wrote it, unchanged, and to no other (%s)', async (mode) => {
+    const sentTo = async (provider: string): Promise<Message | undefined> => {
+      const model: ScriptedModel = { ...scripted([{ text: 'done' }]), provider }
+      const session = memorySession({ messages: history })
+      await execute(mode, new Agent({ model }), 'go', { session })
+      expect(session.messages.slice(0, 3)).toEqual(history)
+      return model.calls[0]?.messages[1]
+    }
+    expect(await sentTo('elsewhere')).toEqual(history[1])
+    expect(await sentTo('here')).toEqual({
+      role: 'assistant',
+      provider: 'elsewhere',
+      content: [
+        { type: 'text', text: 'hello' },
+        { type: 'tool_call', callId: 'c', toolName: 'work', args: {} },
+      ],
+    })
+  })
+
+  test.for(modes)('that is all a message has leaves no empty message behind (%s)', async (mode) => {
+    const model = scripted([{ text: 'done' }])
+    const messages: readonly Message[] = [
+      { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+      { role: 'assistant', provider: 'elsewhere', content: [{ type: 'reasoning', text: 'hm', providerData: 'x' }] },
+    ]
+    await execute(mode, new Agent({ model }), 'go', { session: memorySession({ messages }) })
+    expect(model.calls[0]?.messages.every(({ content }) => content.length > 0)).toBe(true)
   })
 })

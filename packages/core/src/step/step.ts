@@ -73,7 +73,7 @@ export class Step {
     if (denied) return denied
     for (;;) {
       const next = await this.#attempt()
-      if ('step' in next) return next
+      if (!('retry' in next)) return next
       await this.#again(next.retry)
     }
   }
@@ -100,7 +100,7 @@ export class Step {
   }
 
   /** One pass through around_llm_step and after_llm_step. */
-  async #attempt(): Promise<{ readonly step: LLMStep; readonly request: StepRequest } | { readonly retry: Retry }> {
+  async #attempt(): Promise<StepOutcome | { readonly retry: Retry }> {
     const run = this.#run
     const attempt = this.#output.attempt
     let answer: { step: LLMStep; request: StepRequest }
@@ -120,7 +120,10 @@ export class Step {
     )
     const step = this.#whole((pass?.fields.step ?? answer.step) as LLMStep)
     const decision = pass?.decision
-    if (decision?.kind === 'stop' && !this.#excluded) run.stopping ??= decision.reason
+    if (decision?.kind === 'stop') {
+      if (this.#excluded) return { denied: decision.reason, by: pass?.by?.name }
+      run.stopping ??= decision.reason
+    }
     if (decision?.kind === 'retry' && attempt < maxAttempts) return { retry: decision }
     await this.#output.accept(step)
     return { step, request }
@@ -182,7 +185,7 @@ export class Step {
         author: authorOf(model),
       })
     } catch (error) {
-      throw run.cancellation.error ?? modelFailure(error, model)
+      throw run.cancellation.error ?? (pass.transformError?.error === error ? error : modelFailure(error, model))
     } finally {
       work.dispose()
       run.addUsage(assembler.usage)
@@ -197,7 +200,7 @@ export class Step {
     const { assembler, toolName, work, model, author } = reading
     this.#reading = reading
     await this.#output.begin()
-    await read(transformed(source, pass, outside), assembler, this.#output.deltas(toolName), work, model)
+    await read(transformed(source, pass, work, outside), assembler, this.#output.deltas(toolName), work, model)
     const step = assembler.step(author)
     this.#reading = undefined
     return step

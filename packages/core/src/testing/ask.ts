@@ -36,7 +36,7 @@ export async function ask(
 ): Promise<Asked> {
   const model = scripted(script)
   const session = options.session ?? memorySession()
-  const middleware = Array.isArray(hooks) ? (hooks as readonly Middleware[]) : [{ name: 'm', ...hooks }]
+  const middleware = isList(hooks) ? hooks : [{ name: 'm', ...hooks }]
   const agent = new Agent({ model, tools: [work], middleware, logger: silent })
   const outcome = await execute(mode, agent, 'go', { session, ...options })
   expectWhole(outcome, session.messages)
@@ -47,4 +47,8 @@ export async function ask(
     return event.type === 'step_begin' || event.type === 'step_end' ? [`${event.type} ${event.attempt}`] : []
   })
   return { ...outcome, model, messages: session.messages, told }
+}
+
+function isList(hooks: object | readonly Middleware[]): hooks is readonly Middleware[] {
+  return Array.isArray(hooks)
 }

@@ -67,7 +67,6 @@ async function hookTable() {
   const { outputFiles } = await build({
     entryPoints: ['packages/core/src/hooks.ts'],
     bundle: true,
-    packages: 'external',
     format: 'esm',
     write: false,
   })

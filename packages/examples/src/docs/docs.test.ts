@@ -25,7 +25,7 @@ test('every sample of the documentation compiles', { timeout: 60_000 }, () => {
 })
 
 describe('every sample that can run does, and prints what the page says', () => {
-  test.for(samples.filter(({ runs }) => runs))('$place', async ({ file, output }) => {
+  test.for(samples.filter(({ runs }) => runs))('$place', { timeout: 30_000 }, async ({ file, output }) => {
     const printed: string[] = []
     const log = vi.spyOn(console, 'log').mockImplementation((...data) => void printed.push(format(data)))
     try {

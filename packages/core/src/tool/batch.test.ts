@@ -143,6 +143,35 @@ describe.each(modes)('the tools of a batch (%s)', (mode) => {
     expect(called.texts).toEqual(["There is no tool 'secret'. The tools are: open.", 'open ran'])
   })
 
+  test('may have names that a provider refuses: the model sees legal ones, hooks, events and history ours', async () => {
+    const names = ['calendar.create', 'calendar_create', `deep/${'x'.repeat(70)}`]
+    const seen: string[] = []
+    const called = await callTools(mode, {
+      calls: [],
+      next: [({ tools }) => ({ toolCalls: tools.map(({ name }, n) => ({ name, id: `c${n}` })) }), { text: 'done' }],
+      tools: names.map((name) => tool(name)),
+      middleware: [
+        {
+          name: 'see',
+          before_tool: (ctx, next) => (seen.push(ctx.toolName), next()),
+          on_stop: (ctx, next) => (ctx.continuations === 0 ? { kind: 'continue_run', message: 'more' } : next()),
+        },
+      ],
+    })
+    const offered = called.model.calls[0]?.tools.map(({ name }) => name) ?? []
+    for (const name of offered) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    expect(new Set(offered).size).toBe(3)
+    expect(seen).toEqual(names)
+    expect(called.results.map(({ toolName }) => toolName)).toEqual(names)
+    expect(
+      called
+        .of('tool_result')
+        .map(({ toolName }) => toolName)
+        .toSorted(),
+    ).toEqual(names.toSorted())
+    expect(called.texts).toEqual(names.map((name) => `${name} ran`))
+  })
+
   test('are also those that a middleware brings along', async () => {
     const called = await callTools(mode, {
       calls: ['clock', 'own'],

@@ -1,7 +1,8 @@
 import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
-import type { ToolStatus } from '../event/event.ts'
+import type { ErrorFacts, ToolStatus } from '../event/event.ts'
 import type { JsonObject } from '../json.ts'
+import { textOf } from '../message.ts'
 import type { ToolCallPart, ToolResult, ToolResultPart } from '../message.ts'
 import { factsOf } from '../run/active-run.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -107,10 +108,16 @@ export class Call {
         ...(capped.value === undefined ? {} : { value: capped.value }),
         durationMs: run.runtime.now() - this.#since,
         ...(by ? { by: by.name } : {}),
-        ...(error === undefined ? {} : { error: factsOf(error) }),
+        ...(error !== undefined && capped.isError ? { error: this.#facts(error, status, capped) } : {}),
       },
       unit,
     )
+  }
+
+  /** Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own. */
+  #facts(error: unknown, status: ToolStatus, result: ToolResult): ErrorFacts {
+    const { callId, toolName } = this.part
+    return { ...factsOf(error), ...(status === 'withheld' ? {} : { message: textOf(result) }), callId, toolName }
   }
 }
 

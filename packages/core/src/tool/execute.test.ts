@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { ToolError } from '@koagent/core'
+import { textOf, ToolError } from '@koagent/core'
 import type { AnyMiddleware, Middleware, ToolResult } from '@koagent/core'
 import { callTools, tool } from '../testing/calls.ts'
 import { modes } from '../testing/kit.ts'
@@ -48,6 +48,48 @@ describe.each(modes)('a tool that fails (%s)', (mode) => {
     expect(called.of('tool_result')[0]).toMatchObject({ status: 'error', error: { toolName: 'work', callId: 'c0' } })
     expect(called.result).toMatchObject({ status: 'completed', text: 'done' })
     expect(called.of('error')).toEqual([])
+  })
+
+  test('tells in its event no more than the layers and the cap left of its message, and which call it was', async () => {
+    const shared = new TypeError(`secret ${'x'.repeat(1_000)}`)
+    const work = tool('work', () => Promise.reject(shared), { maxResultChars: 200 })
+    const called = await callTools(mode, {
+      calls: ['work', 'work'],
+      tools: [work],
+      middleware: [
+        {
+          name: 'redact',
+          after_tool: (ctx) => ({
+            ...ctx.result,
+            content: [{ type: 'text', text: textOf(ctx.result).replace('secret', '***') }],
+          }),
+        },
+      ],
+    })
+    for (const [n, event] of called.of('tool_result').entries()) {
+      expect(event.error).toMatchObject({ name: 'TypeError', callId: `c${n}`, toolName: 'work', message: called.texts[n] })
+    }
+    expect(JSON.stringify(called.events)).not.toContain('secret')
+    expect(called.texts[0]).toHaveLength(200)
+  })
+
+  test('while an event layer has failed is told by its own failure', async () => {
+    const called = await callTools('run', {
+      calls: ['work'],
+      tools: [tool('work', async (_, ctx) => (await ctx.progress(1), Promise.reject(boom)))],
+      middleware: [
+        {
+          name: 'watch',
+          on_event(ctx, next) {
+            if (ctx.event.type === 'tool_progress') throw new Error('watch')
+            return next()
+          },
+        },
+      ],
+    })
+    expect(called.error).toMatchObject({ message: 'watch' })
+    expect(called.texts).toEqual(['boom'])
+    expect(called.status).toEqual({ c0: 'error' })
   })
 
   test('shows the throw itself to around_tool, and its error result to after_tool', async () => {
@@ -104,6 +146,29 @@ describe.each(modes)('a tool that fails (%s)', (mode) => {
     })
     expect(called.status).toEqual({ c0: 'ok', c1: 'error' })
     expect(called.results.map(({ isError }) => isError)).toEqual([false, true])
+  })
+})
+
+describe.each(modes)('what a tool returns (%s)', (mode) => {
+  const cycle: Record<string, unknown> = { n: 1 }
+  cycle['self'] = cycle
+  const values: [string, unknown][] = [
+    ['nothing', undefined],
+    ['null', null],
+    ['an empty text', ''],
+    ['BigInt', { count: 987654321987654321n, list: [7n] }],
+    ['undefined and functions inside', [{ id: 1, started: undefined, run: () => {} }]],
+    ['a cycle', cycle],
+    ['bytes', new Uint8Array(3)],
+    ['an error', new Error('not thrown')],
+    ['a list of parts', [{ type: 'image', mediaType: 'image/png', data: 'AA==' }]],
+  ]
+  test.for(values)('survives JSON in history and events, and goes into the next run: %s', async ([, value]) => {
+    const called = await callTools(mode, { calls: ['give'], tools: [tool('give', () => value)] })
+    expect(called.status).toEqual({ c0: 'ok' })
+    expect(called.results[0]?.content.length).toBeGreaterThan(0)
+    const again = await callTools(mode, { calls: ['give'], tools: [tool('give')], run: { session: called.session } })
+    expect(again.result?.status).toBe('completed')
   })
 })
 

@@ -93,7 +93,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | 'agai
     const result = plainResult((await (chain ? enter(chain, pass) : pass.innermost())) as ToolResult)
     return { result }
   } catch (thrown) {
-    run.check()
+    if (run.cancellation.error) throw run.cancellation.error
     if (pass.workError?.error !== thrown) throw thrown
     return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
   } finally {

@@ -206,6 +206,39 @@ describe.each(modes)('arguments (%s)', (mode) => {
     expect(called.of('tool_result')[0]?.args).toEqual({ n: 5 })
   })
 
+  test('that a layer assigns are taken as JSON has them, in a copy', async () => {
+    const ran: unknown[] = []
+    const given = { n: 1, at: new Date(0), gone: undefined }
+    const called = await callTools(mode, {
+      calls: ['any'],
+      tools: [tool('any', (args) => void ran.push(args))],
+      middleware: [{ name: 'rewrite', before_tool: (ctx, next) => ((ctx.args = given as never), next()) }],
+    })
+    expect(ran).toEqual([{ n: 1, at: '1970-01-01T00:00:00.000Z' }])
+    expect(called.of('tool_result')[0]?.args).toStrictEqual({ n: 1, at: '1970-01-01T00:00:00.000Z' })
+    expect(Object.isFrozen(given)).toBe(false)
+  })
+
+  const cycle: Record<string, unknown> = {}
+  cycle['self'] = cycle
+  const unfit: [string, unknown, RegExp][] = [
+    ['BigInt', { n: 1n }, /args must be JSON.*BigInt/],
+    ['a cycle', cycle, /args must be JSON.*circular/],
+    ['null', null, /args must be an object, not null/],
+    ['a list', [], /args must be an object/],
+    ['nothing', undefined, /args must be an object, not undefined/],
+  ]
+  test.for(unfit)('that a layer assigns and that are no JSON object are its contract error: %s', async ([, args, message]) => {
+    const { ran, tools } = counted()
+    const called = await callTools(mode, {
+      calls: [{ name: 'count', args: { n: 1 } }],
+      tools,
+      middleware: [{ name: 'rewrite', before_tool: (ctx, next) => ((ctx.args = args as never), next()) }],
+    })
+    expect(called.error).toMatchObject({ code: 'hook_contract', middleware: 'rewrite', message: expect.stringMatching(message) })
+    expect(ran).toEqual([])
+  })
+
   test('that are rewritten to the same are not asked about again', async () => {
     const { tools } = counted()
     let asked = 0

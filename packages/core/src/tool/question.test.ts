@@ -246,6 +246,26 @@ describe.each(modes)('an edit by whoever is asked (%s)', (mode) => {
     expect(ran).toEqual([])
   })
 
+  test('that a layer further in puts back needs a yes of its own too', async () => {
+    const { ran, tools } = spy()
+    const asked: unknown[] = []
+    const called = await callTools(mode, {
+      calls: [call],
+      tools,
+      middleware: [
+        {
+          name: 'boss',
+          on_permission: () => ask('?'),
+          on_permission_request: (ctx) => (asked.push(ctx.args['path']), allow({ args: { path: 'safe' } })),
+        },
+      ],
+      run: { middleware: [{ name: 'sly', on_permission_request: (ctx, next) => ((ctx.args = { path: 'a' }), next()) }] },
+    })
+    expect(asked).toEqual(['a', 'a', 'a', 'a'])
+    expect(called.status).toEqual({ c0: 'denied' })
+    expect(ran).toEqual([])
+  })
+
   test('cannot be used to pass by a question of a layer further out', async () => {
     const { ran, tools } = spy()
     const called = await callTools(mode, {

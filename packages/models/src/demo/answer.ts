@@ -1,7 +1,7 @@
 import { textOf } from '@koagent/core'
 import type { JsonObject, ToolSpec } from '@koagent/core'
-import type { Outcome } from './earlier.ts'
-import type { PlannedCall, Unmet } from './plan.ts'
+import type { Outcome } from './plan/earlier.ts'
+import type { PlannedCall, Unmet } from './plan/plan.ts'
 
 const maxQuoted = 280
 const maxTools = 12

@@ -1,7 +1,7 @@
 import type { Model, ModelPart, ModelRequest } from '@koagent/core'
 import { announcement, refusal, summary } from './answer.ts'
-import { fits, plan } from './plan.ts'
-import type { Plan } from './plan.ts'
+import { fits, plan } from './plan/plan.ts'
+import type { Plan } from './plan/plan.ts'
 import { situationOf } from './situation.ts'
 import type { Situation } from './situation.ts'
 

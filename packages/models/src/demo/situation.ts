@@ -1,8 +1,8 @@
 import { callsOf, textOf } from '@koagent/core'
 import type { Message, ToolCallPart } from '@koagent/core'
-import type { Outcome } from './earlier.ts'
-import type { History } from './plan.ts'
-import { wordsOf } from './words.ts'
+import type { Outcome } from './plan/earlier.ts'
+import type { History } from './plan/plan.ts'
+import { wordsOf } from './words/words.ts'
 
 /** Something that the person said in this run, and what was called since and before. */
 export interface Asked extends History {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject, ToolSpec } from '@koagent/core'
-import { isStopWord, stems } from './words.ts'
+import { isStopWord, stems } from '../words/words.ts'
 
 /** What a text parameter seems to hold, told by its name, format and description. */
 export type Role = 'path' | 'email' | 'url' | 'command' | 'query' | 'content' | 'time' | 'id' | 'math' | 'text'
@@ -17,12 +17,13 @@ export interface Parameter {
   readonly integer: boolean
   readonly required: boolean
   readonly choices?: readonly Json[]
+  readonly pattern?: RegExp
   readonly fallback?: Json
 }
 
 /** In order of preference. Stems, or beginnings of them. */
 const roleNames: readonly (readonly [Role, RegExp])[] = [
-  ['url', /^(?:url|uri|link|href|websit|webpag)$/],
+  ['url', /^(?:url|uri|link|href|websit|webpag|host|hostnam|domain)$/],
   ['email', /^(?:email|mail|recipient|cc|bcc)$/],
   ['path', /^(?:path|fil|filenam|filepath|dir|director|directory|folder|cwd)$/],
   ['command', /^(?:command|cmd|script|shell|sql|statement)$/],
@@ -91,7 +92,16 @@ function parameter(path: readonly string[], schema: JsonObject, required: boolea
     role: roleOf(name, notes, String(item['format'] ?? '')),
     integer: type === 'integer',
     ...(choices && { choices }),
+    ...patternOf(item['pattern']),
     ...(fallback !== undefined && { fallback }),
+  }
+}
+
+function patternOf(pattern: Json | undefined): { pattern?: RegExp } {
+  try {
+    return typeof pattern === 'string' ? { pattern: new RegExp(pattern, 'u') } : {}
+  } catch {
+    return {}
   }
 }
 

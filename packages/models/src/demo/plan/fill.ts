@@ -1,13 +1,17 @@
 import type { Json, JsonObject } from '@koagent/core'
-import { textOfClause } from './clauses.ts'
-import type { Clause } from './clauses.ts'
-import { fit, isDirectory, unitOf, valueFor } from './fit.ts'
+import { textOfClause } from '../words/clauses.ts'
+import type { Clause } from '../words/clauses.ts'
+import { wordsBefore } from '../words/pieces.ts'
+import type { Piece } from '../words/pieces.ts'
+import type { Token } from '../words/tokens.ts'
+import { isStopWord, related, stem, wordsOf } from '../words/words.ts'
+import { unitScore } from './affinity.ts'
+import { fit } from './fit.ts'
 import type { Fit } from './fit.ts'
-import { isLead, wordsBefore } from './pieces.ts'
-import type { Piece } from './pieces.ts'
-import type { Token } from './tokens.ts'
+import { extended, isOnePlace, restOfList } from './lists.ts'
 import type { Parameter, Tool } from './tools.ts'
-import { isStopWord, meets, related, stem, stems, wordsOf } from './words.ts'
+import { assumption, switched } from './unsaid.ts'
+import { unitOf } from './values.ts'
 
 /** What a clause says about the arguments of one tool. */
 export interface Filled {
@@ -26,9 +30,12 @@ export interface Filled {
 
 /** Gives the parameters of a tool the values that a clause holds. `verb` is the clause's, and `pieces` are. */
 export function fill(tool: Tool, clause: Clause, verb: string, pieces: readonly Piece[]): Filled {
+  const isQuestion = /^(?:what|who|how|which|when|where)$/.test(verb)
   const fits = tool.parameters
     .flatMap((parameter) => candidates(parameter, clause, verb, pieces).map((piece) => fit(parameter, piece, tool)))
     .filter((one) => one !== undefined)
+    // What a question asks for is seldom what it gives.
+    .map((one) => (isQuestion && one.piece.lead === '' && one.piece.kind === 'phrase' ? { ...one, score: one.score - 0.3 } : one))
     .filter(({ parameter, piece, score }) => score >= (parameter.required ? 1 : isObjectOf(tool, piece) ? 1 : 4))
     .toSorted((a, b) => b.score - a.score)
   const { chosen, used } = choose(fits, tool, clause, pieces)
@@ -86,11 +93,9 @@ function choose(
       continue
     chosen.set(parameter, one)
     // The lines of '20 lines' are no value of their own.
-    const unit =
-      parameter.name.has(unitOf(piece)) || parameter.notes.has(unitOf(piece))
-        ? clause.tokens[clause.tokens.indexOf(piece.tokens.at(-1) as Token) + 1]
-        : undefined
-    if (unit) used.add(unit)
+    const isUnit = unitScore(parameter, unitOf(piece), tool) > 2.5 || parameter.notes.has(unitOf(piece))
+    const last = clause.tokens.indexOf(piece.tokens.at(-1) as Token)
+    if (isUnit) for (const token of clause.tokens.slice(last + 1, last + 2)) used.add(token)
     const members = parameter.list ? restOfList(one, pieces, fits, used) : []
     for (const token of [one, ...members].flatMap((member) => member.tokens)) used.add(token)
   }
@@ -158,71 +163,4 @@ function choicePieces(choices: readonly Json[], clause: Clause, pieces: readonly
       ]
     })
   })
-}
-
-const plainKinds = /^(?:phrase|name|unit)$/
-
-/** The further members of the list that a value begins: 'Rome' in 'in Paris and Rome'. */
-function restOfList(one: Fit, pieces: readonly Piece[], fits: readonly Fit[], used: ReadonlySet<Token>): Fit[] {
-  const members: Fit[] = []
-  const { parameter, piece: first } = one
-  let isPhrase = first.kind === 'phrase'
-  for (const piece of pieces.slice(pieces.indexOf(first) + 1)) {
-    if (piece.tokens.some((token) => first.tokens.includes(token))) continue
-    if (piece.joined === '' || piece.lead !== first.lead || (!parameter.list && piece.tokens.some((token) => used.has(token))))
-      break
-    if (plainKinds.test(piece.kind) !== plainKinds.test(first.kind)) break
-    const own = fits.find((other) => other.piece === piece && other.parameter === parameter)
-    const value = own?.value ?? valueFor(parameter, piece, piece.text)
-    if (value === undefined) break
-    isPhrase ||= piece.kind === 'phrase'
-    members.push({ ...one, piece, value, tokens: own?.tokens ?? piece.tokens })
-  }
-  // 'rock and roll' is one thing to look for.
-  const isProse = parameter.role === 'query' || parameter.role === 'content'
-  // 'on Friday, quietly' is no list.
-  const isLoose = members.length === 1 && plainKinds.test(first.kind) && members[0]?.piece.joined === ',' && isPhrase
-  return !parameter.list && ((isPhrase && isProse) || isLoose) ? [] : members
-}
-
-/** 'Paris, France' is one place, 'Paris and Rome' are two. */
-function isOnePlace({ piece }: Fit, pieces: readonly Piece[], all: readonly Json[]): boolean {
-  return all.length === 2 && piece.kind === 'name' && pieces.find(({ text, joined }) => text === all[1] && joined)?.joined === ','
-}
-
-/** 'history of Rome' where 'history' was found: plain words go on through 'of', and in prose through everything that no parameter took. */
-function extended({ parameter, piece, tokens, value }: Fit, clause: Clause, used: ReadonlySet<Token>): Json {
-  const last = tokens.at(-1)
-  if (typeof value !== 'string' || parameter.choices || !last || !plainKinds.test(piece.kind)) return value
-  const rest = clause.tokens.slice(clause.tokens.indexOf(last) + 1)
-  if (parameter.role !== 'query' && parameter.role !== 'content' && rest[0]?.text !== 'of') return value
-  const stop = rest.findIndex((token) => used.has(token) || token.kind === 'date' || token.kind === 'time')
-  const part = stop < 0 ? rest : rest.slice(0, stop)
-  const end = part.findLast(({ text, kind }) => kind !== 'mark' && !isStopWord(text) && !isLead(text))?.end
-  return end === undefined ? value : value + clause.source.slice(last.end, end)
-}
-
-const switchNames = stems('on enabled active state power value status')
-const searchNames = stems('search find grep')
-
-/** The value of a switch that the words mention: 'recursively', 'without hidden files', 'turn … off'. */
-function switched(parameter: Parameter, clause: Clause): boolean | undefined {
-  if (parameter.type !== 'boolean' || parameter.choices) return undefined
-  const words = clause.tokens.map(({ root, text }) => root || text)
-  const own = [...parameter.name].filter((word) => !/^(?:is|has|includ|should|with|us|enabl)$/.test(word) && !isStopWord(word))
-  const at = words.findIndex((word) => own.includes(word))
-  if (at >= 0)
-    return !words.slice(Math.max(0, at - 3), at).some((word) => /^(?:no|not|don't|without|skip|exclud|never)$/i.test(word))
-  if (!meets(parameter.name, switchNames)) return undefined
-  if (words.some((word) => /^(?:on|enabl|activ|activat|tru|yes)$/i.test(word))) return true
-  return words.some((word) => /^(?:off|disabl|deactivat|fals|no)$/i.test(word)) ? false : undefined
-}
-
-/** What a required parameter is when nobody says: its default, off, or the place where one is. */
-function assumption(parameter: Parameter, tool: Tool): Json | undefined {
-  if (!parameter.required) return undefined
-  if (parameter.fallback !== undefined) return parameter.fallback
-  if (parameter.type === 'boolean') return false
-  const looksAround = isDirectory(parameter, tool) || meets(tool.name, searchNames)
-  return parameter.role === 'path' && looksAround ? '.' : undefined
 }

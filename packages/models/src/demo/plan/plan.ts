@@ -1,14 +1,16 @@
 import type { Json, JsonObject, ToolSpec } from '@koagent/core'
-import { clausesOf, textOfClause } from './clauses.ts'
-import type { Clause, VerbTest } from './clauses.ts'
-import { fieldOf, fileNamed, pick, referenceOf } from './earlier.ts'
-import type { Outcome, Reference } from './earlier.ts'
+import { textOfClause } from '../words/clauses.ts'
+import type { Clause } from '../words/clauses.ts'
+import { changesThings, meets, stems } from '../words/words.ts'
+import { asksOf } from './asks.ts'
+import type { Ask } from './asks.ts'
+import { fieldOf, fileNamed, pick } from './earlier.ts'
+import type { Outcome } from './earlier.ts'
 import { argumentsOf } from './fill.ts'
-import { match, rank, verbTest } from './match.ts'
+import { rank, verbTest } from './match.ts'
 import type { Match } from './match.ts'
 import { isObject, toolFrom } from './tools.ts'
 import type { Parameter, Tool } from './tools.ts'
-import { changesThings, isStopWord, meets, stems } from './words.ts'
 
 export interface PlannedCall {
   readonly toolName: string
@@ -40,13 +42,6 @@ export interface History {
   readonly outcomes: readonly Outcome[]
   /** Before it, in the same run. */
   readonly earlier?: readonly Outcome[]
-}
-
-/** A clause with its tool, and what it refers to. */
-interface Ask {
-  readonly clause: Clause
-  readonly match?: Match | undefined
-  readonly reference?: Reference | undefined
 }
 
 /**
@@ -109,57 +104,6 @@ export function fits(request: string, specs: readonly ToolSpec[]): boolean {
   return asksOf(request, specs.map(toolFrom)).some(({ match }) => match)
 }
 
-function asksOf(request: string, tools: readonly Tool[]): Ask[] {
-  const startsRequest = verbTest(tools)
-  const asks: Ask[] = []
-  for (const clause of clausesOf(request, startsRequest)) {
-    const reference = asks.length > 0 ? referenceOf(clause) : undefined
-    const bare = reference ? { ...clause, tokens: clause.tokens.filter((token) => !reference.tokens.includes(token)) } : clause
-    const previous = asks.at(-1)
-    const found = match(bare, tools, startsRequest, reference && previous?.match?.tool)
-    const more =
-      !previous || (found && (!reference || found.tool !== previous.match?.tool))
-        ? undefined
-        : continued(previous, clause, tools, startsRequest)
-    const other = found || more ? [] : rephrased(clause, tools, startsRequest)
-    if (more) asks[asks.length - 1] = more
-    else asks.push(...(other.length > 0 ? other : [{ clause, match: found, reference }]))
-  }
-  // 'Thank you.' asks for nothing.
-  const meant = asks.filter(
-    ({ clause, match }) => match || clause.tokens.some(({ kind, text }) => kind !== 'mark' && !isStopWord(text)),
-  )
-  return meant.length > 0 ? meant : asks
-}
-
-/** 'Create a ticket and assign it to Bob' is one call of a tool with an assignee: a clause that no tool fits may say more about the one before. */
-function continued(previous: Ask, clause: Clause, tools: readonly Tool[], startsRequest: VerbTest): Ask | undefined {
-  if (!previous.match) return undefined
-  const whole = { ...previous.clause, tokens: [...previous.clause.tokens, ...clause.tokens] }
-  const again = match(whole, tools, startsRequest)
-  const isMore =
-    again?.tool === previous.match.tool && again.filled.values.size > previous.match.filled.values.size && !again.filled.each
-  return isMore ? { ...previous, clause: whole, match: again } : undefined
-}
-
-/** The same question in words that tools are likelier to know; none unless tools fit. */
-function rephrased(clause: Clause, tools: readonly Tool[], startsRequest: VerbTest): Ask[] {
-  const asks = clausesOf(inOtherWords(textOfClause(clause)), startsRequest).map((one) => ({
-    clause: one,
-    match: match(one, tools, startsRequest),
-  }))
-  return asks.every(({ match }) => match) ? asks : []
-}
-
-function inOtherWords(text: string): string {
-  const counted = /\bhow many ([\p{L}\d_-]+)/iu.exec(text)?.[1]
-  if (counted) return `search for "${counted.replace(/s$/, '')}"`
-  const isOverview = /\b(?:what|about|describe|explain|summari[sz]e|overview|tell|show|understand)\b/i.test(text)
-  return isOverview && /\b(?:repo|repository|project|code ?base|folder|directory)\b/i.test(text)
-    ? 'list the files, then read the readme'
-    : ''
-}
-
 /** One set of values a call: several where the words list several. */
 function variants({ filled }: Match): ReadonlyMap<Parameter, Json>[] {
   const { each, values } = filled
@@ -182,8 +126,9 @@ function complete(
       (reference && pick(parameter, reference, good)) ??
       (parameter.role === 'path' ? knownFile(clause, good) : undefined) ??
       // A guess about what to change is worse than a question.
-      (reference || (match && changesThings(match.tool.spec.name)) ? undefined : saidBeside(parameter, others)) ??
-      fieldOf(parameter, good)
+      (match && changesThings(match.tool.spec.name)
+        ? undefined
+        : ((reference ? undefined : saidBeside(parameter, others)) ?? fieldOf(parameter, good)))
     if (value === undefined) missing.push(parameter)
     else known.set(parameter, value)
   }

@@ -1,11 +1,11 @@
 import { textOf } from '@koagent/core'
 import type { Json, JsonObject, ToolResult } from '@koagent/core'
-import type { Clause } from './clauses.ts'
+import type { Clause } from '../words/clauses.ts'
 import { isObject } from './tools.ts'
 import type { Parameter } from './tools.ts'
-import { tokenize } from './tokens.ts'
-import type { Token } from './tokens.ts'
-import { meets, stems, wordsOf } from './words.ts'
+import { tokenize } from '../words/tokens.ts'
+import type { Token } from '../words/tokens.ts'
+import { meets, stems, wordsOf } from '../words/words.ts'
 
 /** A call of this run, with its result. */
 export interface Outcome {
@@ -18,6 +18,8 @@ export interface Outcome {
 export interface Reference {
   readonly at: number
   readonly ordinal: boolean
+  /** The tool whose result is meant, where the words name it. */
+  readonly toolName?: string
   /** The words that say so. */
   readonly tokens: readonly Token[]
 }
@@ -58,8 +60,13 @@ export function referenceOf({ tokens }: Clause): Reference | undefined {
 }
 
 /** The value that earlier calls hold for a parameter, the latest call first. */
-export function pick(parameter: Parameter, { at, ordinal }: Reference, outcomes: readonly Outcome[]): Json | undefined {
+export function pick(
+  parameter: Parameter,
+  { at, ordinal, toolName: source }: Reference,
+  outcomes: readonly Outcome[],
+): Json | undefined {
   for (const { toolName, args, result } of outcomes.toReversed()) {
+    if (source !== undefined && toolName !== source) continue
     const key = parameter.path.at(-1) as string
     const lists = meets(stems(toolName), listingNames)
     if (!ordinal && !lists && args[key] !== undefined) return args[key]

@@ -3,7 +3,7 @@ const stopWords = new Set(
   `a an the of in on at to for from by with and or but as into about me my mine i im we us our you your it its he him his she her they them
    this that these those there here some any all every please can could would will shall should may might must is are was were be been am do does did
    have has had want need like let lets go ahead now just also then so if whether who whom whose which how when why want's id ill s t re ve
-   everything something anything thing things one ones both each other more much many good kindly quickly hey hi ok okay thanks thank use using`.split(
+   everything something anything thing things one ones both each other more much many kindly hey hi ok okay thanks thank use using`.split(
     /\s+/,
   ),
 )
@@ -127,9 +127,23 @@ export function related(a: string, b: string): number {
   return short.length >= 7 && long.startsWith(short.slice(0, 6)) ? 0.6 : 0
 }
 
-/** What a word is about: 'length' for miles, 'distance' for 'how far'. */
-export function impliedBy(root: string): string[] {
-  return kindsOfValue.flatMap(([kinds, values]) => (values.has(root) ? kinds : []))
+/** What words are about: 'length' for miles, 'distance' for 'how far'. */
+export function impliedBy(roots: readonly string[]): string[] {
+  const hits = kindsOfValue.map(([kinds, values]) => ({ kinds, count: roots.filter((root) => values.has(root)).length }))
+  // 'grams' beside 'pounds' says that no money is meant.
+  const most = Math.max(...hits.map(({ count }) => count))
+  return most === 0 ? [] : hits.flatMap(({ kinds, count }) => (count === most ? kinds : []))
+}
+
+const currencyCodes = new Map(
+  Object.entries({ dollar: 'USD', euro: 'EUR', pound: 'GBP', yen: 'JPY', franc: 'CHF', rupee: 'INR' }).map(
+    ([name, code]) => [stem(name), code] as const,
+  ),
+)
+
+/** The code of a currency that is called by its name. */
+export function currencyCode(root: string): string | undefined {
+  return currencyCodes.get(root)
 }
 
 export function isStopWord(word: string): boolean {

@@ -21,6 +21,12 @@ describe('the policy', () => {
     'echo x > README.md',
     'echo x>>README.md',
     'ls | xargs rm',
+    'cat ../../notes.txt',
+    'cat src/../../notes.txt',
+    'cat /etc/passwd',
+    'cat ~/.ssh/id_rsa',
+    'cat $HOME/.ssh/id_rsa',
+    'cd .. && ls',
   ])('denies %s', (command) => {
     expect(dangerOf(command)).toBeDefined()
   })
@@ -29,6 +35,9 @@ describe('the policy', () => {
     'ls packages',
     'git status',
     'git log --oneline -5',
+    'git log v1..v2',
+    'cat src/a..b',
+    'ls >/dev/null 2>&1',
     'cat farm.md',
     'wc -l package.json 2>/dev/null',
     'npm --version',
@@ -40,5 +49,6 @@ describe('the policy', () => {
 
   test('says what is dangerous', () => {
     expect(dangerOf('git push')).toBe("'git push' publishes")
+    expect(dangerOf('cat ../notes.txt')).toBe("'../notes.txt' leads out of the repository")
   })
 })

@@ -41,18 +41,21 @@ export const policy: Middleware<PolicyMetadata> = defineMiddleware<PolicyMetadat
 
 /** What is dangerous about a command line, if anything. */
 export function dangerOf(command: string): string | undefined {
+  const hidden = /[$`]/.exec(command)?.[0]
+  if (hidden !== undefined) return `'${hidden}' stands for what cannot be judged here`
   // The shell drops quotes and backslashes too: r\m is rm.
-  const words = command
-    .replaceAll(/["'\\]/g, '')
-    .split(/[\s;&|<>(){}`$=]+/)
-    .map((word) => word.slice(word.lastIndexOf('/') + 1))
-  for (const [i, word] of words.entries()) {
-    if (Object.hasOwn(programs, word)) return `'${word}' ${programs[word]}`
-    if (!/^(git|npm|pnpm|yarn|npx)$/.test(word)) continue
-    const subcommand = words.slice(i + 1).find((each) => Object.hasOwn(commands, each))
-    if (subcommand !== undefined) return `'${word} ${subcommand}' ${commands[subcommand]}`
+  const plain = command.replaceAll(/["'\\]/g, '').replaceAll(/\d?>\s*(?:\/dev\/null\b|&\d)/g, ' ')
+  if (plain.includes('>')) return `'>' overwrites files`
+  const words = plain.split(/[\s;&|<(){}=]+/)
+  const names = words.map((word) => word.slice(word.lastIndexOf('/') + 1))
+  for (const [i, name] of names.entries()) {
+    if (Object.hasOwn(programs, name)) return `'${name}' ${programs[name]}`
+    if (!/^(git|npm|pnpm|yarn|npx)$/.test(name)) continue
+    const subcommand = names.slice(i + 1).find((each) => Object.hasOwn(commands, each))
+    if (subcommand !== undefined) return `'${name} ${subcommand}' ${commands[subcommand]}`
   }
-  return /(^|[^2&])>(?!\s*(\/dev\/null|&))/.test(command) ? `'>' overwrites files` : undefined
+  const way = words.find((word) => /^[/~]|(?:^|\/)\.\.(?:\/|$)/.test(word))
+  return way === undefined ? undefined : `'${way}' leads out of the repository`
 }
 
 function each(words: string, danger: string): Record<string, string> {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { defineTool } from '@koagent/core'
 import type { Tool } from '@koagent/core'
@@ -39,13 +39,14 @@ export function repositoryTools(root: string): readonly Tool[] {
     description: 'Searches the files of the repository for a text, and gives the lines that hold it.',
     input: z.object({
       text: z.string().min(1).describe('The text to search for, as it is written'),
-      path: z.string().default('.').describe('The folder to search in'),
+      path: z.string().default('.').describe('The folder or file to search in'),
     }),
     async execute({ text, path }, { signal }) {
       const matches: string[] = []
-      for await (const file of filesIn(root, path)) {
+      const isFile = (await orMissing(path, stat(resolve(root, path)))).isFile()
+      for await (const file of isFile ? [path] : filesIn(root, path)) {
         signal.throwIfAborted()
-        const content = await readText(join(root, file)).catch(() => '')
+        const content = await readText(resolve(root, file)).catch(() => '')
         for (const [i, line] of content.split('\n').entries()) {
           if (line.includes(text)) matches.push(`${file}:${i + 1}: ${line.trim()}`)
         }

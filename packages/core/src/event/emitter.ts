@@ -5,7 +5,7 @@ import { Pass } from '../chain/pass.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { AgentEvent, EventFields, EventType } from './event.ts'
-import { structural } from './event.ts'
+import { structural, terminal } from './event.ts'
 import type { EventQueue } from './queue.ts'
 
 /** An event before it is delivered: its place in the order is not known yet. */
@@ -45,9 +45,12 @@ export class Emitter {
     // Counted whether or not anybody reads, so that an event has the same id in every mode.
     const place = unit.count++
     if (this.#ended) return
+    if (terminal.has(type)) {
+      this.#queue?.release()
+      this.#ended = type === 'run_end'
+    }
     const chain = source?.inEventPass ? undefined : this.#run.chains.forEvent(type)
     if (!chain && !this.#queue) return
-    if (type === 'run_end') this.#ended = true
     const draft = this.#draft(type, fields, unit, place)
     if (!chain && !this.#busy) return this.#deliver(draft)
     return new Promise((done) => {
@@ -91,19 +94,10 @@ export class Emitter {
     }
     if (pass.decision && !structural.has(draft.type)) return undefined
     const event = pass.fields.event as Draft
-    if (event === draft) return draft
-    const { type, id, runId, agent, path, turn } = draft
-    const fixed = { ...event, type, id, runId, agent, path, turn, ...identity(draft) } as Draft
-    return run.sanitizer ? run.sanitizer.event(fixed) : fixed
+    return event === draft || !run.sanitizer ? event : run.sanitizer.event(event)
   }
 
   #deliver(draft: Draft): void | Promise<void> {
     return this.#queue?.push(deepFreeze({ ...draft, seq: this.#seq++ } as AgentEvent))
   }
-}
-
-/** Ids that no rewrite changes. */
-function identity(draft: object): object {
-  const { callId, toolName, stepId, attempt } = draft as { [key: string]: unknown }
-  return Object.fromEntries(Object.entries({ callId, toolName, stepId, attempt }).filter(([, value]) => value !== undefined))
 }

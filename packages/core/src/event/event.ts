@@ -138,6 +138,9 @@ export type AgentEvent = EventOf<EventType>
 export type ToolCallBegin = EventOf<'tool_call_begin'>
 export type ToolResultEvent = EventOf<'tool_result'>
 
+/** Events that say how a run ended: they wait for no consumer. */
+export const terminal: ReadonlySet<EventType> = new Set<EventType>(['error', 'run_cancelled', 'run_end'])
+
 /** Events that no layer may drop: without them a consumer would wait for ever, or keep text that is void. */
 export const structural: ReadonlySet<EventType> = new Set<EventType>([
   'run_begin',
@@ -147,3 +150,12 @@ export const structural: ReadonlySet<EventType> = new Set<EventType>([
   'tool_result',
   'error',
 ])
+
+/** What no rewrite of an event changes, where it has it. */
+const identity = ['type', 'id', 'runId', 'agent', 'path', 'turn', 'stepId', 'attempt', 'callId', 'toolName'] as const
+
+/** A rewritten event with the identity of the one that it stands for. */
+export function rewritten(event: object, original: object): object {
+  const kept = original as Readonly<Record<string, unknown>>
+  return { ...event, ...Object.fromEntries(identity.filter((name) => name in kept).map((name) => [name, kept[name]])) }
+}

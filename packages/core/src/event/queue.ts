@@ -16,7 +16,7 @@ export class EventQueue {
   #taken = false
   #open = true
   #ended = false
-  #reader: Read | undefined
+  readonly #readers: Read[] = []
   #writers: (() => void)[] = []
 
   /** Events that fell out of the buffer before anybody read. */
@@ -35,11 +35,8 @@ export class EventQueue {
   /** @returns a promise where the pusher should wait for the consumer */
   push(event: AgentEvent): void | Promise<void> {
     if (this.#ended) return
-    if (this.#reader) {
-      const read = this.#reader
-      this.#reader = undefined
-      return read({ done: false, value: event })
-    }
+    const read = this.#readers.shift()
+    if (read) return read({ done: false, value: event })
     this.#buffer.push(event)
     if (this.#buffer.length - this.#head <= bufferSize || !this.#open) return
     if (this.#taken) return new Promise((resolve) => this.#writers.push(resolve))
@@ -65,7 +62,7 @@ export class EventQueue {
       return Promise.resolve({ done: false, value })
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined })
-    return new Promise((resolve) => (this.#reader = resolve))
+    return new Promise((resolve) => this.#readers.push(resolve))
   }
 
   #wake(): void {
@@ -84,7 +81,6 @@ export class EventQueue {
   end(): void {
     this.release()
     this.#ended = true
-    this.#reader?.({ done: true, value: undefined })
-    this.#reader = undefined
+    for (const read of this.#readers.splice(0)) read({ done: true, value: undefined })
   }
 }

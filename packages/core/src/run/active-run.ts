@@ -209,8 +209,8 @@ export class ActiveRun {
     })
   }
 
-  emitProgress(unit: Unit, data: Json): void | Promise<void> {
-    return this.emit('tool_progress', { ...whichCall(unit), data }, unit)
+  emitProgress(unit: Unit, data: Json, source?: Source): void | Promise<void> {
+    return this.emit('tool_progress', { ...whichCall(unit), data }, unit, source)
   }
 
   /** A layer failed: the event, and under 'log' a line in the log. What follows from it is the layer's policy. */
@@ -225,12 +225,22 @@ export class ActiveRun {
     if (error !== this.cancellation.error) this.#eventFailure ??= { error }
   }
 
+  /** An on_event layer may fail when the run's outcome has been told, or when something else has failed it: then the log is all there is. */
+  logUnheard(told: unknown): void {
+    const failure = this.#eventFailure
+    if (failure && failure.error !== told)
+      this.logger.error(`a layer failed at on_event, which could not fail run '${this.runId}' any more:`, failure.error)
+  }
+
   /** Asks on_error about a failure. `undefined` means the default: it stands. */
   async askOnError({ error, phase, attempt = 1, toolCall }: Failure, unit: Unit): Promise<Decision | undefined> {
     this.#asked.add(error)
     if (this.ending) return undefined
     try {
-      const pass = await this.through('on_error', unit, { error, phase, attempt, toolCall, toolName: toolCall?.toolName })
+      const fields = { error, phase, attempt, toolCall, toolName: toolCall?.toolName }
+      // A layer that failed at on_event is asked about here, so its failure cannot be what ends this.
+      const pass = await this.through('on_error', unit, fields, { exit: true })
+      if (this.cancellation.error) throw this.cancellation.error
       const decision = pass?.decision
       if (decision?.kind !== 'raise') return decision
       const raised = toError(decision.error, 'an on_error layer')

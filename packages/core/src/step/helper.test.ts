@@ -18,7 +18,7 @@ const asking = (model: ReturnType<typeof scripted>, got: unknown[], point: Point
       got.push(error)
     }
     return next()
-  }) as Middleware
+  })
 
 describe('ctx.callModel', () => {
   const points = [
@@ -76,7 +76,7 @@ describe('ctx.callModel', () => {
         trace.push(`${name} ${ctx['purpose'] as string} ${ctx.point}`)
         if (ctx.point === 'around_llm_step') await ctx.callModel(question)
         return next()
-      }) as Middleware
+      })
     const { result } = await ask(
       mode,
       Array.from({ length: 5 }, (_, i) => ({ text: `${i}` })),

@@ -2,111 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { allow, ask, defineTool, deny, replace_result, retry, stop } from '@koagent/core'
-import type { JsonObject, Middleware, ToolCtx } from '@koagent/core'
+import type { JsonObject, Middleware } from '@koagent/core'
 import { sameJson } from './freeze.ts'
 import { callTools } from './testing/calls.ts'
 import { modes } from './testing/kit.ts'
 
 const mode = fc.constantFrom(...modes)
 const quiet = { ...console, error: () => {} }
-
-describe('whatever the order in which parallel calls end', () => {
-  const plan = fc.record({
-    mode,
-    calls: fc.array(
-      fc.record({
-        name: fc.constantFrom('work', 'alone', 'steps', 'nope'),
-        ends: fc.constantFrom('well', 'badly'),
-        gate: fc.constantFrom('allow', 'deny', 'block', 'replace', 'ask'),
-      }),
-      { minLength: 1, maxLength: 6 },
-    ),
-    toolConcurrency: fc.constantFrom(1, 2, Infinity),
-    scheduler: fc.scheduler(),
-  })
-
-  test('results stand in call order, one a call, and each call ran at most once and only if it was let through', async () => {
-    await fc.assert(
-      fc.asyncProperty(plan, async ({ mode, calls, toolConcurrency, scheduler }) => {
-        const ran: string[] = []
-        const running = new Set<string>()
-        const plan = (callId: string) => calls[Number(callId.slice(1))]
-        const begin = (ctx: ToolCtx): void => {
-          ran.push(ctx.callId)
-          running.add(ctx.callId)
-          expect(running.size).toBeLessThanOrEqual(toolConcurrency)
-          if ([...running].some((id) => plan(id)?.name === 'alone')) expect(running.size).toBe(1)
-        }
-        const end = (ctx: ToolCtx): string => {
-          running.delete(ctx.callId)
-          if (plan(ctx.callId)?.ends === 'badly') throw new Error(`${ctx.callId} failed`)
-          return `${ctx.callId} ran`
-        }
-        const work = async (_: unknown, ctx: ToolCtx): Promise<string> => {
-          begin(ctx)
-          await scheduler.schedule(Promise.resolve(), ctx.callId)
-          await ctx.progress('half')
-          await scheduler.schedule(Promise.resolve(), ctx.callId)
-          return end(ctx)
-        }
-        const input = z.looseObject({})
-        const tools = [
-          defineTool({ name: 'work', description: '', input, execute: work }),
-          defineTool({ name: 'alone', description: '', input, execute: work, parallel: false }),
-          defineTool({
-            name: 'steps',
-            description: '',
-            input,
-            async *execute(_, ctx) {
-              begin(ctx)
-              for (const step of [1, 2]) {
-                await scheduler.schedule(Promise.resolve(), ctx.callId)
-                yield step
-              }
-              return end(ctx)
-            },
-          }),
-        ]
-        const gate: Middleware = {
-          name: 'gate',
-          on_permission(ctx, next) {
-            const kind = plan(ctx.toolCall.callId)?.gate
-            return kind === 'deny' ? deny('no') : kind === 'ask' ? ask('?') : next()
-          },
-          before_tool(ctx, next) {
-            const kind = plan(ctx.toolCall.callId)?.gate
-            return kind === 'block' ? deny('no') : kind === 'replace' ? replace_result('instead') : next()
-          },
-          async on_permission_request(ctx) {
-            await scheduler.schedule(Promise.resolve(), `ask ${ctx.toolCall.callId}`)
-            return allow()
-          },
-        }
-        const run = callTools(mode, {
-          calls: calls.map(({ name }) => name),
-          tools,
-          middleware: [gate],
-          agent: { toolConcurrency },
-        })
-        const called = await scheduler.waitFor(run)
-        expect(called.result?.status).toBe('completed')
-        expect(called.results.map(({ callId }) => callId)).toEqual(calls.map((_, n) => `c${n}`))
-        expect(new Set(ran).size).toBe(ran.length)
-        for (const [n, { name, ends, gate }] of calls.entries()) {
-          const id = `c${n}`
-          const goes = name !== 'nope' && (gate === 'allow' || gate === 'ask')
-          expect(ran.includes(id)).toBe(goes)
-          const right =
-            { deny: 'denied', block: 'blocked', replace: 'replaced', allow: '', ask: '' }[gate] ||
-            (ends === 'well' ? 'ok' : 'error')
-          expect(called.status[id]).toBe(name === 'nope' ? 'invalid' : right)
-          if (goes) expect(called.texts[n]).toBe(`${id} ${ends === 'well' ? 'ran' : 'failed'}`)
-        }
-      }),
-      { numRuns: 100 },
-    )
-  }, 30_000)
-})
 
 /** What a layer does at a gate, by its index in a list that fast-check makes. */
 const gateAct = fc.constantFrom(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Agent, deny, retry, stop, textOf } from '@koagent/core'
+import { Agent, allow, ask, deny, retry, stop, textOf } from '@koagent/core'
 import type { Middleware } from '@koagent/core'
 import { scripted } from '../scripted.ts'
 import { callTools, settled, tool } from '../testing/calls.ts'
@@ -58,6 +58,28 @@ describe.each(modes)('after_tool (%s)', (mode) => {
       expect(called.of('error')).toHaveLength(1)
     },
   )
+
+  test('that fails while later calls are at their gates: no further gate is asked', async () => {
+    const asked: string[] = []
+    const called = await callTools(mode, {
+      calls: ['bad', 'good', 'good'],
+      tools: [tool('bad'), tool('good')],
+      middleware: [
+        broken,
+        {
+          name: 'gate',
+          async on_permission(ctx, next) {
+            asked.push(ctx.toolCall.callId)
+            await settled()
+            return next()
+          },
+        },
+      ],
+    })
+    expect(called.error).toBe(boom)
+    expect(asked).toEqual(['c0', 'c1'])
+    expect(called.status).toEqual({ c0: 'withheld', c1: 'error', c2: 'error' })
+  })
 
   test('that fails for several: the run rejects with the first in call order, whichever came first', async () => {
     const errors = [new Error('first'), new Error('second')]
@@ -189,6 +211,26 @@ describe.each(modes)('stop at before_tool (%s)', (mode) => {
     expect(called.result).toMatchObject({ status: 'stopped', reason: 'over' })
     expect(called.model.calls).toHaveLength(1)
     expect(asked).toBe(0)
+  })
+
+  test('answers an earlier call that a person would still have to be asked about', async () => {
+    let asked = 0
+    const called = await callTools(mode, {
+      calls: ['work', 'end'],
+      tools: [tool('work'), tool('end')],
+      middleware: [
+        {
+          name: 'boss',
+          on_permission: (ctx, next) => (ctx.toolName === 'work' ? ask('?') : next()),
+          before_tool: (ctx, next) => (ctx.toolName === 'end' ? stop('over') : next()),
+          on_permission_request: () => (asked++, allow()),
+        },
+      ],
+    })
+    expect(asked).toBe(0)
+    expect(called.texts).toEqual(['over', 'over'])
+    expect(called.status).toEqual({ c0: 'blocked', c1: 'blocked' })
+    expect(called.of('permission_request')).toEqual([])
   })
 
   test('stops the run whatever becomes of the call', async () => {

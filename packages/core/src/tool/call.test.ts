@@ -179,5 +179,6 @@ describe.each(modes)('the events of a call (%s)', (mode) => {
     // From its own begin, not from that of the batch.
     for (const { durationMs } of called.of('tool_result')) expect(durationMs).toBeLessThanOrEqual(40)
     expect(called.of('tool_result')[1]?.durationMs).toBeLessThan(30)
+    expect(called.of('tool_result')[1]?.durationMs).toBeGreaterThanOrEqual(10)
   })
 })

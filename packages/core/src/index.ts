@@ -59,7 +59,7 @@ export type {
   Transform,
 } from './hooks.ts'
 export type { Json, JsonObject } from './json.ts'
-export { callsOf, textOf, userMessage } from './message.ts'
+export { callsOf, mapText, textOf, userMessage } from './message.ts'
 export type {
   AssistantMessage,
   AssistantPart,

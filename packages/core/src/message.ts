@@ -112,6 +112,27 @@ export function textOf(message: {
   return text
 }
 
+/** Rewrites every text of a message or a tool result: its text parts, and each string in a result's `value`, which says the same once more. */
+export function mapText<Whole extends { readonly content: readonly { readonly type: string }[]; readonly value?: Json }>(
+  whole: Whole,
+  rewrite: (text: string) => string,
+): Whole {
+  const content = whole.content.map((part) =>
+    part.type === 'text' && 'text' in part ? { ...part, text: rewrite(String(part.text)) } : part,
+  )
+  const value = whole.value === undefined ? {} : { value: mapStrings(whole.value, rewrite) }
+  return { ...whole, content, ...value }
+}
+
+function mapStrings(value: Json, rewrite: (text: string) => string): Json {
+  if (typeof value === 'string') return rewrite(value)
+  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, rewrite))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, item === undefined ? item : mapStrings(item, rewrite)]),
+  )
+}
+
 /** The calls of an assistant message, in order. */
 export function callsOf(message: AssistantMessage): ToolCallPart[] {
   return message.content.filter((part) => part.type === 'tool_call')

@@ -35,7 +35,7 @@ describe('npm start', () => {
       expect(output.match(/ {2}✓ \d+ lines · \d+ ms/g)?.length).toBeGreaterThanOrEqual(3)
       expect(output).toContain('~ paths changes path: ../package.json → package.json')
       expect(output).toContain('~ redact changes result: SERVICE_KEY=‹API key› → SERVICE_KEY=[redacted]')
-      expect(output).toMatch(/run_command rm -rf packages\n {2}✗ policy denies: .+\n {2}✗ denied · \d+ ms/)
+      expect(output).toMatch(/run_command rm -rf build\n {2}✗ policy denies: .+\n {2}✗ denied · \d+ ms/)
       expect(output).toMatch(
         /completed · \d turns · 5 calls: 4 ok, 1 denied · \d+ tokens\nslowest call: .+ · audit log: .+audit\.jsonl/,
       )

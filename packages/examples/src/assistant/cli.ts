@@ -12,7 +12,7 @@ import { painter } from './text.ts'
 
 export const defaultRequest =
   'List the files in packages, read ../package.json, read packages/examples/src/assistant/fixtures/service.env, ' +
-  'search packages/core/src for "koa-compose" and run rm -rf packages'
+  'search packages/core/src for "koa-compose" and run rm -rf build'
 
 const usage = `An assistant for this repository, with koagent's middleware around each of its steps.
 

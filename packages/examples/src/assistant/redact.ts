@@ -1,5 +1,5 @@
-import { defineMiddleware } from '@koagent/core'
-import type { Json, Middleware, ModelPart, ToolResult } from '@koagent/core'
+import { defineMiddleware, mapText } from '@koagent/core'
+import type { Middleware, ModelPart } from '@koagent/core'
 
 /** What must not get around, by kind. None of them holds white space: streams are cut there. */
 const secrets: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -24,7 +24,7 @@ export const redact: Middleware = defineMiddleware({
   name: 'redact',
   async after_tool(ctx, next) {
     await next()
-    const clean = cleaned(ctx.result)
+    const clean = mapText(ctx.result, (text) => redacted(text))
     if (JSON.stringify(clean) !== JSON.stringify(ctx.result)) ctx.result = clean
   },
   around_llm_step(ctx, next) {
@@ -33,19 +33,6 @@ export const redact: Middleware = defineMiddleware({
   },
   sanitize: (text, path) => redacted(text, path.includes('before') ? (kind) => `‹${kind}›` : undefined),
 })
-
-function cleaned(result: ToolResult): ToolResult {
-  return {
-    ...result,
-    content: result.content.map((part) => (part.type === 'text' ? { ...part, text: redacted(part.text) } : part)),
-    ...(result.value === undefined ? {} : { value: cleanedJson(result.value) }),
-  }
-}
-
-/** Every string in it, at any depth. */
-function cleanedJson(value: Json): Json {
-  return JSON.parse(JSON.stringify(value), (_key, item: unknown) => (typeof item === 'string' ? redacted(item) : item)) as Json
-}
 
 /** A secret may be cut in two by the stream, so the last word is held back until it is known to be whole. */
 async function* redactStream(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelPart> {

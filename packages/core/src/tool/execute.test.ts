@@ -217,6 +217,30 @@ describe.each(modes)('around_tool (%s)', (mode) => {
     })
   }
 
+  test.for(['raise', 'log'] as const)(
+    "an error that a layer makes of the tool's is the layer's own, under '%s'",
+    async (errors) => {
+      const wrapped = new Error('wrapped')
+      const wrap: Middleware = {
+        name: 'wrap',
+        errors,
+        around_tool: (_, next) =>
+          next().catch(() => {
+            throw wrapped
+          }),
+      }
+      const called = await callTools(mode, {
+        calls: ['work'],
+        tools: [tool('work', () => Promise.reject(boom))],
+        middleware: [wrap],
+        agent: { logger: quiet },
+      })
+      expect(called.error).toBe(errors === 'raise' ? wrapped : undefined)
+      expect(called.status).toEqual({ c0: errors === 'raise' ? 'withheld' : 'error' })
+      if (errors === 'log') expect(called.texts).toEqual(['boom'])
+    },
+  )
+
   test("may answer in the tool's place, and what it gives becomes plain and never empty", async () => {
     let executed: boolean | undefined
     let ran = 0

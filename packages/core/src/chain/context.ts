@@ -30,7 +30,7 @@ class LayerContext implements Context {
   }
 
   get #open(): boolean {
-    return this.#frame.phase !== Phase.left
+    return !this.#frame.closed
   }
 
   get point(): Point {
@@ -126,18 +126,18 @@ function observed<T>(promise: Promise<T>): Promise<T> {
 /** Methods that some points add. */
 const methods = {
   addContext(this: LayerContext, text: string): void {
-    const { pass, layer, phase } = LayerContext.frameOf(this)
-    if (phase !== Phase.left) pass.notes.push({ layer: layer.index, text: String(text) })
+    const { pass, layer, closed } = LayerContext.frameOf(this)
+    if (!closed) pass.notes.push({ layer: layer.index, text: String(text) })
   },
   transform(this: LayerContext, transform: Transform): void {
     const frame = LayerContext.frameOf(this)
-    if (frame.phase === Phase.left) return
+    if (frame.closed) return
     if (frame.phase !== Phase.inward) frame.violate('it called ctx.transform after next(): the stream has begun; call it before')
     frame.pass.transforms.push({ layer: frame.layer, transform })
   },
   progress(this: LayerContext, data: unknown): void | Promise<void> {
-    const { pass, phase } = LayerContext.frameOf(this)
-    if (phase !== Phase.left) return pass.run.emitProgress(pass.unit, toJson(data))
+    const { pass, layer, closed } = LayerContext.frameOf(this)
+    if (!closed) return pass.run.emitProgress(pass.unit, toJson(data), { layer, inEventPass: false })
   },
 }
 
@@ -170,7 +170,7 @@ function classFor(name: Point): typeof LayerContext {
 function setter(field: string, { kind }: HookPoint) {
   return function set(this: LayerContext, value: unknown): void {
     const frame = LayerContext.frameOf(this)
-    if (frame.phase === Phase.left) return
+    if (frame.closed) return
     if (field === 'event' && !mayRewrite(frame.layer.middleware.on_event))
       frame.violate('it assigned ctx.event: ask for that with onEvents(types, handler, { rewrite: true })')
     if (kind !== 'after' && frame.phase !== Phase.inward) {

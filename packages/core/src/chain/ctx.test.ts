@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { deny, stateKey } from '@koagent/core'
+import { allow, deny, stateKey } from '@koagent/core'
 import type { Context, Ctx, Message } from '@koagent/core'
 import { hooks, points } from '../hooks.ts'
 import { isPlain } from '../freeze.ts'
@@ -197,6 +197,27 @@ describe('a ctx after its scope', () => {
     expectWhole(outcome)
     expect(outcome.result?.text).toBe('all done')
     expect(JSON.stringify(outcome)).not.toMatch(/late|nonsense/)
+  })
+
+  test.for(modes)('is closed as soon as its layer has settled, also while the chain goes on inward (%s)', async (mode) => {
+    const kept: Ctx<'before_tool'>[] = []
+    const outcome = await execute(
+      mode,
+      stage([
+        layer('leaving', 'before_tool', (ctx) => (kept.push(ctx as never), allow())),
+        layer('slow', 'before_tool', async (_ctx, next) => {
+          await setImmediate()
+          for (const ctx of kept) {
+            ctx.addContext('late note')
+            ctx.args = { path: 'late' }
+            ctx.emit('late')
+          }
+          return next()
+        }),
+      ]),
+    )
+    expect(outcome.result?.text).toBe('all done')
+    expect(JSON.stringify(outcome)).not.toContain('late')
   })
 
   test.for(modes)('asks no model (%s)', async (mode) => {

@@ -22,6 +22,8 @@ export class Frame {
   /** Settles when `next()` has, and never rejects. */
   #inner: Promise<void> | undefined
   #failed = false
+  /** Has the layer settled, and core gone on inward in its place? */
+  #gone = false
   #outcome: unknown
   #violation: HookContractError | undefined
   #saved: Saved | undefined
@@ -39,6 +41,11 @@ export class Frame {
     if (layer.errors !== 'raise') this.#saved = pass.save()
     if (pass.run.trace) this.#trace = new Trace(pass, layer)
     this.ctx = contextFor(this)
+  }
+
+  /** Has the layer settled? What it still does then is dropped. */
+  get closed(): boolean {
+    return this.#gone || this.phase === Phase.left
   }
 
   /** What the layer gets as `next`. */
@@ -66,7 +73,7 @@ export class Frame {
   }
 
   #refuse(): Promise<never> {
-    const late = this.phase === Phase.left
+    const late = this.closed
     const error = this.contractError(
       late
         ? 'next() was called after the layer had settled: await or return it'
@@ -130,7 +137,9 @@ export class Frame {
 
   #returned(value: unknown): unknown {
     if (this.phase === Phase.waiting)
-      return this.#settledTooEarly(this.contractError('it settled while its next() was pending: await or return next()'))
+      return this.#settledTooEarly(
+        this.#violation ?? this.contractError('it settled while its next() was pending: await or return next()'),
+      )
     if (this.#violation) return this.#fail(this.#violation)
     if (value === undefined) {
       if (this.phase === Phase.outward) return this.#repeat()
@@ -172,7 +181,9 @@ export class Frame {
   }
 
   #goOn(): Promise<unknown> {
-    return this.next().then(
+    const inner = this.next()
+    this.#gone = true
+    return inner.then(
       () => this.#repeat(),
       (error: unknown) => this.#throw(error),
     )
@@ -189,6 +200,7 @@ export class Frame {
     const isInner = this.phase === Phase.outward && this.#failed && error === this.#outcome
     // Not every thrown value is an object: undefined is no cancel.
     const isCancel = error instanceof Error && error === this.pass.run.cancellation.error
+    if (isCancel && this.pass.name === 'on_event') return this.phase === Phase.inward ? this.#goOn() : this.#repeat()
     return isInner || isCancel ? this.#throw(error) : this.#fail(error)
   }
 
@@ -211,7 +223,11 @@ export class Frame {
       pass.decide(this.#decided, layer, false)
       return this.#leave(pass.outcome())
     }
-    if (layer.errors === 'raise') return this.#throw(error)
+    if (layer.errors === 'raise') {
+      if (pass.name !== 'on_event') return this.#throw(error)
+      // The run fails at its loop, and the layers further in see the event all the same: one of them may be there to redact it.
+      pass.run.failAtLoop(error)
+    }
     if (this.#saved) pass.restore(this.#saved)
     return this.phase === Phase.inward ? this.#goOn() : this.#repeat()
   }

@@ -29,7 +29,7 @@ const breaches: readonly (readonly [name: string, hook: AnyHook, message: RegExp
       void next()
       void next()
     },
-    /pending/,
+    /more than once/,
   ],
   ['calls next() twice in one tick and awaits both', (_ctx, next) => Promise.all([next(), next()]), /more than once/],
   [

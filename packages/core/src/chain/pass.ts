@@ -1,5 +1,6 @@
 import type { Allow, AllowCall, Decision, ReplaceResult, Stop } from '../decision.ts'
 import { messageOf } from '../errors.ts'
+import { rewritten } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import { hooks } from '../hooks.ts'
 import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
@@ -206,6 +207,7 @@ export class Pass {
       return `what it assigned to ctx.${field} is not what ${this.name} passes on`
     }
     if (field === 'request') return this.#assignRequest(value)
+    if (field === 'event') return this.#assignEvent(value)
     if (field === 'args') return this.#assignArgs(value)
     this.fields[field] = field === 'signal' ? value : deepFreeze(value)
     return undefined
@@ -221,6 +223,12 @@ export class Pass {
     } catch (error) {
       return `args must be JSON: ${messageOf(error)}`
     }
+  }
+
+  #assignEvent(value: unknown): string | undefined {
+    if (!isPlainObject(value)) return 'an event is rewritten to an object: return { ...event, … }'
+    this.fields.event = deepFreeze(rewritten(value, this.fields.event as object))
+    return undefined
   }
 
   #assignRequest(value: unknown): string | undefined {

@@ -163,6 +163,7 @@ async function finish(run: ActiveRun, outcome: Outcome): Promise<RunResult> {
   else if ('error' in outcome) await run.emit('error', { error: factsOf(outcome.error) })
   const { status, reason, text, usage, turns: count } = result
   await run.emit('run_end', { status, ...(reason === undefined ? {} : { reason }), text, usage, turns: count })
+  run.logUnheard('error' in outcome ? outcome.error : undefined)
   if ('result' in outcome) return result
   const { error } = run.cancellation
   if (error && outcome.error === error) Object.defineProperty(error, 'result', { value: result, configurable: true })

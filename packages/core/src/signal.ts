@@ -50,7 +50,7 @@ export function waitUnder<T>(signal: AbortSignal, promise: PromiseLike<T>): Prom
       (error: unknown) => (settle(), reject(error as Error)),
     )
     if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort)
+    else signal.addEventListener('abort', onAbort, { once: true })
   })
 }
 
@@ -152,10 +152,13 @@ export class WorkSignal {
 
   get signal(): AbortSignal {
     if (!this.#derived) {
-      const derived = deriveSignal(this.#own)
+      const derived = deriveSignal(this.#over ? undefined : this.#own)
       const limit = this.#limit
       this.#derived = derived
-      if (this.#over) return derived.signal
+      if (this.#over) {
+        if (this.#cancellation.error) derived.abort(this.#cancellation.error)
+        return derived.signal
+      }
       if (limit) this.#timer = setTimeout(() => derived.abort(limit.error()), limit.ms)
       this.#unfollow = this.#cancellation.onCancel((error) => derived.abort(error))
     }

@@ -118,7 +118,7 @@ describe('a rewrite', () => {
       onEvents(['text_delta'], ((event: AgentEvent) => ({ ...event })) as never),
       (ctx: { event: AgentEvent }, next: () => Promise<void>) => ((ctx.event = { ...ctx.event }), next()),
     ]) {
-      const { error, events } = await execute(mode, stage([{ name: 'm', on_event: hook as never }]))
+      const { error, events } = await execute(mode, stage([{ name: 'm', on_event: hook }]))
       expect(error).toMatchObject({ code: 'hook_contract', middleware: 'm', message: expect.stringContaining('rewrite: true') })
       if (mode === 'stream') expectWhole({ events })
     }

@@ -87,7 +87,7 @@ describe('a sanitizer', () => {
       'hook_applied reason',
       'run_end text',
     ]) {
-      expect(covered, where).toContain(where)
+      expect([...covered]).toContain(where)
       expect(left).not.toContain(where)
     }
   })

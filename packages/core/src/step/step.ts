@@ -170,7 +170,9 @@ export class Step {
     run.check()
     const { request: sent, fromProvider } = outgoing(request, pass.writer ? authorName(pass) : this.#author)
     const assembler = this.#assembler(fromProvider)
-    const work = new WorkSignal(run.cancellation, pass.fields.signal as AbortSignal | undefined)
+    const own = pass.fields.signal as AbortSignal | undefined
+    own?.throwIfAborted()
+    const work = new WorkSignal(run.cancellation, own)
     try {
       const options = {
         get signal() {

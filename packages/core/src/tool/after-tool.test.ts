@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Agent, allow, ask, deny, retry, stop, textOf } from '@koagent/core'
+import { Agent, allow, ask, deny, replace_result, retry, stop, textOf } from '@koagent/core'
 import type { Middleware } from '@koagent/core'
 import { scripted } from '../scripted.ts'
 import { callTools, settled, tool } from '../testing/calls.ts'
@@ -132,6 +132,18 @@ describe.each(modes)('after_tool (%s)', (mode) => {
       { type: 'text', text: 'saw 2', added: true },
     ])
     expect(called.of('retry')).toMatchObject([{ attempt: 2, reason: 'not two' }])
+  })
+
+  test('has nothing to try again where nothing was executed: what a layer put there stands', async () => {
+    let asked = 0
+    const called = await callTools(mode, {
+      calls: ['work'],
+      tools: [tool('work')],
+      middleware: [{ name: 'again', before_tool: () => replace_result('instead'), after_tool: () => (asked++, retry()) }],
+    })
+    expect(asked).toBe(1)
+    expect(called.texts).toEqual(['instead'])
+    expect(called.of('retry')).toEqual([])
   })
 
   test('stop ends the run after the batch, without another model call and without on_stop', async () => {

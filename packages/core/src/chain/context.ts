@@ -141,30 +141,25 @@ const methods = {
   },
 }
 
-const extras: Partial<Record<Point, readonly (keyof typeof methods)[]>> = {
-  on_session_start: ['addContext'],
-  before_llm_step: ['addContext'],
-  around_llm_step: ['transform'],
-  before_tool: ['addContext'],
-  around_tool: ['progress'],
-  after_tool: ['addContext'],
-}
-
 /** A class a point: the fields of its row as accessors, those of `write` with a setter that knows the rules. */
 function classFor(name: Point): typeof LayerContext {
   const point: HookPoint = hooks[name]
   const PointContext = class extends LayerContext {}
   for (const field of point.fields) {
-    Object.defineProperty(PointContext.prototype, field, {
-      get(this: LayerContext) {
-        const { pass } = LayerContext.frameOf(this)
-        return pass.fields[field] ?? (field === 'signal' ? pass.run.cancellation.signal : undefined)
-      },
-      ...(point.write.includes(field) ? { set: setter(field, point) } : {}),
-    })
+    const method = Object.hasOwn(methods, field) ? methods[field as keyof typeof methods] : undefined
+    Object.defineProperty(PointContext.prototype, field, method ? { value: method } : accessor(field, point))
   }
-  for (const method of extras[name] ?? []) Object.defineProperty(PointContext.prototype, method, { value: methods[method] })
   return PointContext
+}
+
+function accessor(field: string, point: HookPoint): PropertyDescriptor {
+  return {
+    get(this: LayerContext) {
+      const { pass } = LayerContext.frameOf(this)
+      return pass.fields[field] ?? (field === 'signal' ? pass.run.cancellation.signal : undefined)
+    },
+    ...(point.write.includes(field) ? { set: setter(field, point) } : {}),
+  }
 }
 
 function setter(field: string, { kind }: HookPoint) {

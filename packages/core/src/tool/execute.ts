@@ -108,7 +108,8 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
   if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { result: toResult(decision.result), status: 'replaced', error }
   if (decision?.kind === 'retry' && attempt < maxAttempts) {
-    await announceRetry(call, attempt, decision.delayMs ?? 0, decision.reason ?? error.message)
+    // Not the failure's own words, which no layer of after_tool has seen.
+    await announceRetry(call, attempt, decision.delayMs ?? 0, decision.reason ?? 'the tool failed')
     await pause(call, decision.delayMs ?? 0)
     return 'again'
   }

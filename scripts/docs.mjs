@@ -104,7 +104,7 @@ function overview(table, sources) {
 
 function point([name, { kind, fields, write }], sources) {
   const { doc, adds, next, may } = typesOf(name, sources)
-  const known = adds.filter(({ method }) => !method).map((member) => member.name)
+  const known = adds.map((member) => member.name)
   if (known.toSorted().join() !== fields.toSorted().join())
     throw new Error(`fields of ${name}: ${known.join()} are not ${fields.join()}`)
   return [

@@ -51,7 +51,10 @@ export interface Retry {
   readonly request?: Partial<StepRequest>
 }
 
-/** End the run in an orderly way, with status 'stopped': what runs is finished and stored, and no model call follows. */
+/**
+ * End the run in an orderly way, with status 'stopped': what runs is finished and stored, and no model call follows.
+ * At on_stop, where the run is about to end anyway, it lets it: the status is 'completed'.
+ */
 export interface Stop {
   readonly kind: 'stop'
   readonly reason: string

@@ -48,7 +48,7 @@ export interface HookPoint {
   readonly kind: PointKind
   /** Kinds of decision that may be returned, strictest first. */
   readonly decisions: readonly string[]
-  /** Fields of the ctx, besides those that every ctx has. */
+  /** Fields and methods of the ctx, besides those that every ctx has. */
   readonly fields: readonly string[]
   /** The fields among them that may be assigned; the first of an after point is its value. */
   readonly write: readonly string[]
@@ -59,13 +59,14 @@ export interface HookPoint {
   /** Is this what an around or after point passes on? */
   readonly accepts?: Accepts
   /** Is this what a replace_result or continue_run at a gate may carry? Absent where anything may. */
-  readonly carries?: (value: unknown, fields: Readonly<Record<string, unknown>>) => boolean
+  readonly carries?: Carries
   readonly adds: unknown
   readonly next: unknown
   readonly may: unknown
 }
 
 type Accepts = (value: unknown) => boolean
+type Carries = (value: unknown, fields: Readonly<Record<string, unknown>>) => boolean
 
 const type = undefined as never
 
@@ -77,7 +78,7 @@ export const hooks = {
   on_session_start: {
     kind: 'observer',
     decisions: [],
-    fields: ['source', 'session'],
+    fields: ['source', 'session', 'addContext'],
     write: [],
     starts: false,
     adds: type as AddsContext & { readonly source: 'startup' | 'resume'; readonly session: Session },
@@ -135,7 +136,7 @@ export const hooks = {
   before_llm_step: {
     kind: 'gate',
     decisions: ['deny', 'replace_result', 'allow'],
-    fields: ['request', 'purpose', 'session'],
+    fields: ['request', 'purpose', 'session', 'addContext'],
     write: ['request'],
     starts: true,
     carries: isStepOrText as Accepts,
@@ -147,7 +148,7 @@ export const hooks = {
   around_llm_step: {
     kind: 'around',
     decisions: [],
-    fields: ['request', 'signal', 'attempt', 'purpose'],
+    fields: ['request', 'signal', 'attempt', 'purpose', 'transform'],
     write: ['request', 'signal'],
     starts: true,
     accepts: isStep as Accepts,
@@ -190,7 +191,7 @@ export const hooks = {
   before_tool: {
     kind: 'gate',
     decisions: ['deny', 'ask', 'replace_result', 'allow', 'stop'],
-    fields: ['toolCall', 'toolName', 'tool', 'args'],
+    fields: ['toolCall', 'toolName', 'tool', 'args', 'addContext'],
     write: ['args'],
     starts: true,
     adds: type as AddsContext & CallAdds & { args: JsonObject },
@@ -213,7 +214,7 @@ export const hooks = {
   around_tool: {
     kind: 'around',
     decisions: [],
-    fields: ['toolCall', 'toolName', 'tool', 'args', 'signal', 'attempt', 'idempotencyKey'],
+    fields: ['toolCall', 'toolName', 'tool', 'args', 'signal', 'attempt', 'idempotencyKey', 'progress'],
     write: ['signal'],
     starts: true,
     accepts: isToolResult as Accepts,
@@ -234,7 +235,7 @@ export const hooks = {
   after_tool: {
     kind: 'after',
     decisions: ['stop', 'retry'],
-    fields: ['result', 'toolCall', 'toolName', 'tool', 'args', 'executed', 'durationMs'],
+    fields: ['result', 'toolCall', 'toolName', 'tool', 'args', 'executed', 'durationMs', 'addContext'],
     write: ['result'],
     starts: true,
     accepts: isToolResult as Accepts,
@@ -285,7 +286,7 @@ export const hooks = {
     fields: ['error', 'phase', 'attempt', 'toolCall', 'toolName'],
     write: [],
     starts: true,
-    carries: (value: unknown, { phase }: Readonly<Record<string, unknown>>) => phase !== 'llm_step' || isStepOrText(value),
+    carries: answersFailure as Carries,
     adds: type as {
       readonly error: Error
       readonly phase: 'llm_step' | 'tool' | 'hook' | 'session'
@@ -364,6 +365,11 @@ export type Hook<P extends Point, Meta = unknown> = (
 export type Hooks<Meta = unknown> = { readonly [P in Point]?: Hook<P, Meta> }
 
 export const points: readonly Point[] = Object.keys(hooks) as Point[]
+
+/** A tool's failure may be answered with anything, a step's with a step. */
+function answersFailure(value: unknown, { phase }: Readonly<Record<string, unknown>>): boolean {
+  return phase !== 'llm_step' || isStepOrText(value)
+}
 
 /** Is it a whole step, or the text of one? */
 export function isStepOrText(value: unknown): value is LLMStep | string {

@@ -215,9 +215,18 @@ export class ActiveRun {
 
   /** A layer failed: the event, and under 'log' a line in the log. What follows from it is the layer's policy. */
   hookFailed(error: Error, layer: Layer, pass: Pass): void {
-    if (layer.errors === 'log') this.logger.error(`middleware '${layer.name}' failed at ${pass.name}:`, error)
+    if (layer.errors === 'log') this.log(`middleware '${layer.name}' failed at ${pass.name}:`, error)
     const fields = { middleware: layer.name, point: pass.name, error: factsOf(error), ...callOf(pass.unit) }
     void this.emit('hook_error', fields, pass.unit, { layer, inEventPass: pass.name === 'on_event' })
+  }
+
+  /** A logger that fails is no reason for a run to fail. */
+  log(message: string, error: unknown): void {
+    try {
+      this.logger.error(message, error)
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 
   /** An on_event layer failed: the next check of the loop throws its error. */
@@ -229,7 +238,7 @@ export class ActiveRun {
   logUnheard(told: unknown): void {
     const failure = this.#eventFailure
     if (failure && failure.error !== told)
-      this.logger.error(`a layer failed at on_event, which could not fail run '${this.runId}' any more:`, failure.error)
+      this.log(`a layer failed at on_event, which could not fail run '${this.runId}' any more:`, failure.error)
   }
 
   /** Asks on_error about a failure. `undefined` means the default: it stands. */

@@ -132,10 +132,11 @@ async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
     stopHookActive: continuations > 0,
     continuations,
   })
-  if (pass?.decision?.kind !== 'continue_run') return run.result('completed')
+  const decision = pass?.decision
+  if (decision?.kind !== 'continue_run') return run.result('completed', decision?.kind === 'stop' ? decision.reason : undefined)
   if (continuations >= maxContinuations) return run.result('stopped', 'capped')
   run.continuations++
-  const denied = await takeIn(run, userMessage(pass.decision.message), 'continue_run')
+  const denied = await takeIn(run, userMessage(decision.message), 'continue_run')
   return denied === undefined ? undefined : run.result('completed')
 }
 

@@ -32,7 +32,7 @@ export async function endSession(run: ActiveRun, reason: string, timeoutMs: numb
   try {
     await waitUnder(limit.signal, ended)
   } catch (error) {
-    run.logger.error(`on_session_end of session '${run.session.id}' (${reason}):`, error)
+    run.log(`on_session_end of session '${run.session.id}' (${reason}):`, error)
   } finally {
     limit.dispose()
   }

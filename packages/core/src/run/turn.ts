@@ -152,6 +152,6 @@ async function keep(run: ActiveRun, message: AssistantMessage | undefined, progr
     progress.message = message
     run.text = textOf(message)
   } catch (error) {
-    run.logger.error('the part of an answer that there was could not be stored:', error)
+    run.log('the part of an answer that there was could not be stored:', error)
   }
 }

@@ -23,6 +23,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
     benchmark: { include: ['src/**/*.perf.ts'] },
+    // Only what hangs should fail: machines are shared, and a property is hundreds of runs.
+    testTimeout: 60_000,
     typecheck: { enabled: true, checker: 'tsc', include: ['src/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
     reporters: ['default', counts],
   },

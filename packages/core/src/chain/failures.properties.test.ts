@@ -81,7 +81,8 @@ function expectNested(trace: readonly string[]): void {
 
 const contained = new Set(['on_permission', 'on_permission_request', 'on_session_end'])
 
-describe('whatever layers fail, wherever, whenever and under whatever policy', () => {
+// Whole runs by the hundred: how long they take depends on what else the machine does.
+describe('whatever layers fail, wherever, whenever and under whatever policy', { timeout: 60_000 }, () => {
   test.for(modes)('the run is whole, layers unwind in order, and the caller gets what was thrown (%s)', async (mode) => {
     await fc.assert(
       fc.asyncProperty(fc.array(plans, { minLength: 1, maxLength: 4 }), async (list) => {

@@ -8,7 +8,7 @@ import type { JsonObject } from '../json.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { UserMessage } from '../message.ts'
-import { isContentPart } from '../tool/content.ts'
+import { isContentPart } from '../session/shape.ts'
 import type { Frame } from './frame.ts'
 import type { Layer, Unit } from './layer.ts'
 

@@ -178,7 +178,8 @@ async function tell(mode: Mode, list: readonly Member[], ofRun: number, path: st
   return { ...outcome, log, visible }
 }
 
-describe('no stack of layers, in any order, wrapped in any way, of the agent or of the run', () => {
+// Whole runs by the hundred: how long they take depends on what else the machine does.
+describe('no stack of layers, in any order, wrapped in any way, of the agent or of the run', { timeout: 60_000 }, () => {
   const input = [members, fc.nat(3), fc.constantFrom('a', 'forbidden'), fc.boolean()] as const
 
   test.for(modes)('gets a call past a policy: it judges what is executed, and its deny holds (%s)', async (mode) => {

@@ -1,11 +1,11 @@
 import { Chains } from './chain/compile.ts'
 import { RunController } from './controller.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, messageOf } from './errors.ts'
 import { EventQueue } from './event/queue.ts'
 import { Sanitizer } from './event/sanitizer.ts'
 import { frozenCopy } from './freeze.ts'
-import type { Input } from './message.ts'
-import { userMessage } from './message.ts'
+import { isInput, userMessage } from './message.ts'
+import type { Input, UserMessage } from './message.ts'
 import { arrange, checkTools } from './middleware/arrange.ts'
 import type { AnyMiddleware, MetaOfAll, MiddlewareList } from './middleware/middleware.ts'
 import type { Model } from './model.ts'
@@ -18,6 +18,7 @@ import { endSession } from './run/session-start.ts'
 import { defaultRuntime } from './runtime.ts'
 import type { Logger, RuntimeOptions } from './runtime.ts'
 import { memorySession } from './session/session.ts'
+import { checkMessage } from './session/shape.ts'
 import type { Session } from './session/session.ts'
 import { StateStore } from './state.ts'
 import type { Tool } from './tool/define.ts'
@@ -127,8 +128,9 @@ class AgentBase<Meta> {
     queue?: EventQueue,
   ): { controller: RunController; result: Promise<RunResult> } {
     const { signal, controller = new RunController() } = options
+    checkLimit(this.name, 'maxTurns', options.maxTurns)
     if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
-    const run = new ActiveRun(this.#parts(userMessage(input), options, controller), queue)
+    const run = new ActiveRun(this.#parts(checkInput(input), options, controller), queue)
     const onCancel = (): void => {
       run.grace.start()
       queue?.release()
@@ -220,11 +222,21 @@ function checkOptions(options: AgentOptions): void {
   for (const list of ['tools', 'middleware'] as const) {
     if (given[list] !== undefined && !Array.isArray(given[list])) throw new ConfigError(`agent '${name}': ${list} must be a list`)
   }
-  for (const limit of ['maxTurns', 'toolConcurrency'] as const) {
-    const value = given[limit]
-    if (value !== undefined && !(value >= (limit === 'maxTurns' ? 0 : 1)))
-      throw new ConfigError(`agent '${name}': ${limit} is ${value}, and must be a positive number`)
-  }
+  checkLimit(name, 'maxTurns', given.maxTurns)
+  checkLimit(name, 'toolConcurrency', given.toolConcurrency)
+}
+
+function checkLimit(agent: string, limit: 'maxTurns' | 'toolConcurrency', value: unknown): void {
+  const least = limit === 'maxTurns' ? 0 : 1
+  if (value !== undefined && !(typeof value === 'number' && value >= least))
+    throw new ConfigError(`agent '${agent}': ${limit} is ${messageOf(value)}, and must be a number of at least ${least}`)
+}
+
+function checkInput(input: Input): UserMessage {
+  const message = isInput(input) ? userMessage(input) : undefined
+  if (message?.role !== 'user') throw new ConfigError('the input of a run is text, a list of parts or a user message')
+  checkMessage(message, 'the input')
+  return message
 }
 
 async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {

@@ -213,6 +213,21 @@ describe('deaf work', () => {
     expect(JSON.stringify(session.messages)).not.toContain('late')
   })
 
+  test.for(modes)('that looks at its signal gets the reason of the cancel, and ends the run once (%s)', async (mode) => {
+    const reasons: unknown[] = []
+    const obedient = tool('obedient', (_, { signal }) => {
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(reasons[reasons.push(signal.reason) - 1])),
+      )
+    })
+    const agent = new Agent({ model: scripted([{ toolCalls: [{ name: 'obedient' }] }]), tools: [obedient] })
+    const { error, events } = await watch(mode, agent, {}, 500, 1)
+    expect(reasons).toEqual([error])
+    expectWhole({ events })
+    expect(events.filter(({ type }) => type === 'run_cancelled')).toHaveLength(1)
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool_result', status: 'cancelled' }))
+  })
+
   test.for(modes)('of a generator that never yields again is left at once (%s)', async (mode) => {
     const progress = tool('progress', async function* () {
       yield 1

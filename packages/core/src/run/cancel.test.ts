@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { memorySession, RunCancelledError, RunController } from '@koagent/core'
 import type { AgentEvent, Middleware, Point, RunResult, Session, TurnResult } from '@koagent/core'
 import { points } from '../hooks.ts'
+import { inspect } from '../session/pairs.ts'
 import { execute, expectWhole, modes, recorder } from '../testing/kit.ts'
 import type { Mode, Outcome } from '../testing/kit.ts'
 import { layer, stage } from '../testing/stage.ts'
@@ -30,7 +31,11 @@ async function cancelled(mode: Mode, culprit: Middleware, options: { readonly si
   }
   const observer: Middleware = {
     name: 'observer',
-    after_turn: async (ctx, next) => void seen.turns.push(await next().catch(() => ctx.result)),
+    after_turn: async (ctx, next) => {
+      // What stands in the session is whole before anybody hears that the turn is over.
+      expect(inspect(ctx.session.messages).problem).toBeUndefined()
+      seen.turns.push(await next().catch(() => ctx.result))
+    },
     after_run: async (_, next) => void (seen.run = await next()),
   }
   const session = memorySession()

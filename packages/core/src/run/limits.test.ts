@@ -176,7 +176,13 @@ describe('a time limit', () => {
         setTimeout(() => controller.cancel('enough'), atMs)
         const slow: Middleware = {
           name: 'slow',
-          around_llm_step: async (_, next) => next().finally(() => new Promise((resolve) => setTimeout(resolve, 20))),
+          around_llm_step: async (_, next) => {
+            try {
+              return await next()
+            } finally {
+              await new Promise((resolve) => setTimeout(resolve, 20))
+            }
+          },
         }
         const { error } = await timed(mode, new Agent({ model: deafModel, middleware: [limit(point, 100), slow] }), {
           controller,

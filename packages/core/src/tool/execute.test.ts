@@ -243,15 +243,23 @@ describe.each(modes)('around_tool (%s)', (mode) => {
 
   test("may answer in the tool's place, and what it gives becomes plain and never empty", async () => {
     let executed: boolean | undefined
+    let seen: ToolResult | undefined
     let ran = 0
     const odd = { content: [], isError: false, value: { big: 10n, at: new Date(0) }, extra: 1 } as never as ToolResult
     const called = await callTools(mode, {
       calls: ['work'],
       tools: [tool('work', () => ++ran)],
-      middleware: [{ name: 'cache', around_tool: () => odd, after_tool: (ctx, next) => ((executed = ctx.executed), next()) }],
+      middleware: [
+        {
+          name: 'cache',
+          around_tool: () => odd,
+          after_tool: (ctx, next) => ((executed = ctx.executed), (seen = ctx.result), next()),
+        },
+      ],
     })
     expect(ran).toBe(0)
     expect(executed).toBe(false)
+    expect(seen?.value).toEqual({ big: '10', at: '1970-01-01T00:00:00.000Z' })
     expect(called.results[0]).toEqual({
       type: 'tool_result',
       callId: 'c0',

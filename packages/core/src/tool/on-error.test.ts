@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KoagentError, raise, replace_result, retry, textOf } from '@koagent/core'
+import { KoagentError, originOf, raise, replace_result, retry, textOf } from '@koagent/core'
 import type { Middleware } from '@koagent/core'
 import { callTools, tool } from '../testing/calls.ts'
 import { modes } from '../testing/kit.ts'
@@ -27,6 +27,7 @@ describe.each(modes)('on_error and a tool (%s)', (mode) => {
           name: 'see',
           on_error(ctx, next) {
             asked.push([ctx.phase, ctx.attempt, ctx.toolName, ctx.toolCall?.callId, ctx.error])
+            expect(originOf(ctx.error)).toEqual({ toolName: 'work', callId: 'c0' })
             return ctx.attempt < 3 ? retry() : next()
           },
         },

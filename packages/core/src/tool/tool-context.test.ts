@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { Agent, memorySession, RunController, stateKey } from '@koagent/core'
+import { Agent, defineTool, memorySession, retry, RunController, stateKey } from '@koagent/core'
 import type { Tool, ToolCtx } from '@koagent/core'
 import { bufferSize } from '../event/queue.ts'
 import { scripted } from '../scripted.ts'
@@ -132,6 +132,75 @@ describe.each(modes)('a straggler (%s)', (mode) => {
       expect(called.of('custom')).toEqual([])
       expect(called.status).toEqual({ c0: how === 'cancel' ? 'cancelled' : 'error' })
       expect(JSON.stringify(called.session.messages)).not.toContain('"late"}')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('of a call that timed out is not heard while the run goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const [goOn, hold] = [deferred<void>(), deferred()]
+      const late = tool(
+        'late',
+        async (_, ctx) => {
+          await goOn.promise
+          ctx.emit('late', 1)
+          await ctx.progress('late')
+        },
+        { timeoutMs: 100 },
+      )
+      const run = callTools(mode, { calls: ['late', 'hold'], tools: [late, tool('hold', () => hold.promise)] })
+      await settled()
+      await vi.advanceTimersByTimeAsync(100)
+      goOn.resolve()
+      await settled()
+      hold.resolve('held')
+      const called = await run
+      expect(called.status).toEqual({ c0: 'error', c1: 'ok' })
+      expect([...called.of('custom'), ...called.of('tool_progress')]).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('that is still before its start when its time is up does not start', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const [slow, hold] = [deferred<void>(), deferred()]
+      let validations = 0
+      let ran = 0
+      // Checked before the gates, and again for the second attempt.
+      const slowToCheck = {
+        '~standard': {
+          version: 1 as const,
+          vendor: 'test',
+          validate: async (value: unknown) => (++validations === 1 || (await slow.promise), { value }),
+          jsonSchema: { input: () => ({ type: 'object' }) },
+        },
+      }
+      const flaky = defineTool({
+        name: 'flaky',
+        description: '',
+        input: slowToCheck,
+        timeoutMs: 100,
+        execute() {
+          ran++
+          throw new Error('boom')
+        },
+      })
+      const run = callTools(mode, {
+        calls: ['flaky', 'hold'],
+        tools: [flaky, tool('hold', () => hold.promise)],
+        middleware: [{ name: 'again', on_error: (ctx, next) => (ctx.attempt === 1 ? retry() : next()) }],
+      })
+      await settled()
+      await vi.advanceTimersByTimeAsync(100)
+      slow.resolve()
+      await settled()
+      hold.resolve('held')
+      expect((await run).texts[0]).toMatch(/timed out/)
+      expect([validations, ran]).toEqual([2, 1])
     } finally {
       vi.useRealTimers()
     }

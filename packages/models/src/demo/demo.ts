@@ -13,7 +13,8 @@ export interface DemoModelOptions {
 
 /**
  * A model for trying things out, without a key, a network or weights: rules match the person's words to the tools on offer, and call
- * those that fit. It reads English only, knows no tool beforehand, and says so where the words leave something open.
+ * those that fit. It reads English only, the first 4,000 characters of a message, knows no
+ * tool beforehand, and says so where the words leave something open.
  *
  * Contract: that of `Model`. The same request gives the same answer. In one run it makes no call twice, whatever became of it.
  *

@@ -102,6 +102,11 @@ describe('plans', () => {
   })
 })
 
+test('of a very long message the beginning counts', async () => {
+  const { turns } = await run(repository, `read a.txt, ${'and so on, '.repeat(10_000)} read b.txt`)
+  expect(turns).toEqual([[['read_file', { path: 'a.txt' }]]])
+})
+
 describe('never makes a call twice', () => {
   test('when it was denied, it says so and goes on with the rest', async () => {
     const { turns, said } = await run(repository, 'run `rm -rf build`, then read a.txt', repositoryResult)

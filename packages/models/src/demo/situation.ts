@@ -4,6 +4,9 @@ import type { Outcome } from './plan/earlier.ts'
 import type { History } from './plan/plan.ts'
 import { wordsOf } from './words/words.ts'
 
+/** What follows in a message is not read: rules that compare every word with every tool take their time. */
+const maxChars = 4000
+
 /** Something that the person said in this run, and what was called since and before. */
 export interface Asked extends History {
   readonly words: string
@@ -22,7 +25,7 @@ export interface Situation {
 /** Reads a conversation: the run is what follows the last answer, and 'try again' goes on with the run before. */
 export function situationOf(messages: readonly Message[]): Situation {
   const said = messages.flatMap((message, at) =>
-    message.role === 'user' && textOf(message).trim() ? [{ at, words: textOf(message) }] : [],
+    message.role === 'user' && textOf(message).trim() ? [{ at, words: textOf(message).slice(0, maxChars) }] : [],
   )
   const opening = openingOf(messages, messages.length)
   const isRetry = said.some(({ at }) => at >= opening) && said.every(({ at, words }) => at < opening || isGoOn(words))

@@ -85,10 +85,11 @@ export function fieldOf(parameter: Parameter, outcomes: readonly Outcome[]): Jso
   return undefined
 }
 
-/** The file that a word such as 'readme' means, going by the names that earlier results show. */
-export function fileNamed(word: string, outcomes: readonly Outcome[]): string | undefined {
+/** The file that one of the words means, such as 'readme', going by the names that earlier results show. */
+export function fileNamed(words: readonly string[], outcomes: readonly Outcome[]): string | undefined {
+  const names = new Set(words.map((word) => word.toLowerCase()))
   const paths = outcomes.flatMap(({ result }) => entriesOf(textOf(result)))
-  return paths.find((path) => (path.split('/').at(-1) ?? '').toLowerCase().replace(/\.\w+$/, '') === word.toLowerCase())
+  return paths.find((path) => names.has((path.split('/').at(-1) ?? '').toLowerCase().replace(/\.\w+$/, '')))
 }
 
 function valueOf({ value, content }: ToolResult): Json | undefined {

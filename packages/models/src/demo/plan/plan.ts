@@ -137,11 +137,8 @@ function complete(
 
 function knownFile(clause: Clause, outcomes: readonly Outcome[]): string | undefined {
   const words = clause.tokens.filter(({ kind }) => kind === 'word' || kind === 'identifier').map(({ text }) => text)
-  for (const word of words) {
-    const path = fileNamed(word, outcomes)
-    if (path !== undefined) return path
-  }
-  return words.some((word) => /^readme$/i.test(word)) && outcomes.length === 0 ? 'README.md' : undefined
+  const known = fileNamed(words, outcomes)
+  return known ?? (words.some((word) => /^readme$/i.test(word)) && outcomes.length === 0 ? 'README.md' : undefined)
 }
 
 const placeNames = stems('location city place country region town timezone address')

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import type { RunResult } from './result.ts'
 
 /** Where a failure came from. Fields that do not apply are absent. */
@@ -17,13 +18,13 @@ interface KoagentErrorOptions {
 /** Every error of koagent's own. `code` is stable; the message says what happened, where and what to do. */
 export class KoagentError extends Error {
   readonly code: string
-  readonly runId?: string
+  readonly runId: string | undefined
 
-  constructor(code: string, message: string, { cause, runId }: KoagentErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause })
+  constructor(code: string, message: string, options: KoagentErrorOptions = {}) {
+    super(message, options)
     this.name = new.target.name
     this.code = code
-    if (runId !== undefined) this.runId = runId
+    this.runId = options.runId
   }
 }
 
@@ -48,13 +49,13 @@ export class HookContractError extends KoagentError {
 
 /** A model call failed, or a request was refused before it was sent. */
 export class ModelError extends KoagentError {
-  readonly status?: number
+  readonly status: number | undefined
   /** May the same request succeed later? */
   readonly retryable: boolean
   /** How long the provider asked to wait, in milliseconds: finite and not negative. */
-  readonly retryAfterMs?: number
-  readonly provider?: string
-  readonly requestId?: string
+  readonly retryAfterMs: number | undefined
+  readonly provider: string | undefined
+  readonly requestId: string | undefined
 
   constructor(
     message: string,
@@ -69,10 +70,10 @@ export class ModelError extends KoagentError {
   ) {
     super(options.code ?? 'model', message, options)
     this.retryable = options.retryable
-    if (options.status !== undefined) this.status = options.status
-    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
-    if (options.provider !== undefined) this.provider = options.provider
-    if (options.requestId !== undefined) this.requestId = options.requestId
+    this.status = options.status
+    this.retryAfterMs = options.retryAfterMs
+    this.provider = options.provider
+    this.requestId = options.requestId
   }
 }
 
@@ -93,7 +94,8 @@ export class RunCancelledError extends KoagentError {
   declare readonly result: RunResult
 
   constructor(reason: unknown, options?: KoagentErrorOptions) {
-    super('run_cancelled', `the run was cancelled${reasonText(reason)}`, { ...options, cause: reason })
+    const why = messageOf(reason ?? '')
+    super('run_cancelled', `the run was cancelled${why && `: ${why}`}`, { ...options, cause: reason })
     // The name that fetch, the SDKs and other callers of AbortController look for.
     this.name = 'AbortError'
   }
@@ -107,7 +109,7 @@ export class SessionBusyError extends KoagentError {
   constructor(sessionId: string, holder: string, options?: KoagentErrorOptions) {
     super(
       'session_busy',
-      `session '${sessionId}' is in use by run '${holder}': wait for that run to end, or give this run a session of its own`,
+      `session '${sessionId}' is in use by run '${holder}': wait for its end, or use another session`,
       options,
     )
     this.sessionId = sessionId
@@ -115,28 +117,21 @@ export class SessionBusyError extends KoagentError {
   }
 }
 
-/** The text of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name
-  if (typeof error === 'string') return error
+/** The text of anything that was thrown. It never throws. */
+export function messageOf(thrown: unknown): string {
   try {
-    return JSON.stringify(error) ?? String(error)
+    if (thrown instanceof Error) return thrown.message || thrown.name
+    return isObject(thrown) ? JSON.stringify(thrown) : String(thrown)
   } catch {
-    return String(error)
+    return 'something unreadable'
   }
-}
-
-function reasonText(reason: unknown): string {
-  if (reason === undefined || reason === null) return ''
-  const text = messageOf(reason)
-  return text ? `: ${text}` : ''
 }
 
 const origins = new WeakMap<object, Origin>()
 
 /** Where an error came from (middleware, hook point, tool, call, model), or undefined when koagent never saw it. */
 export function originOf(error: unknown): Origin | undefined {
-  return typeof error === 'object' && error !== null ? origins.get(error) : undefined
+  return origins.get(error as object)
 }
 
 /** Remembers beside the error, not in it, where it was thrown. The last throw counts: an error object may be thrown again elsewhere. */
@@ -147,11 +142,5 @@ export function setOrigin(error: Error, origin: Origin): void {
 /** The error itself, or a `KoagentError` with a thrown non-Error as its cause. */
 export function toError(thrown: unknown, where: string): Error {
   if (thrown instanceof Error) return thrown
-  return new KoagentError('thrown_value', `${where} threw ${describe(thrown)}, which is no Error; throw an Error instead`, {
-    cause: thrown,
-  })
-}
-
-function describe(value: unknown): string {
-  return value === null || value === undefined ? String(value) : `the ${typeof value} ${messageOf(value)}`
+  return new KoagentError('thrown_value', `${where} threw what is no Error: ${messageOf(thrown)}`, { cause: thrown })
 }

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -12,19 +13,18 @@ const frozen = new WeakSet<object>()
  */
 export function deepFreeze<T>(value: T): T {
   if (!isPlain(value) || frozen.has(value)) return value
-  // The list grows while it is walked: a deep value cannot overflow the stack.
+  // It grows while it is walked: a deep value cannot overflow the stack.
   const found: object[] = [Object.freeze(value)]
+  // Someone may have frozen only the outside of these.
   let foreign: Set<object> | undefined
   for (const node of found) {
     for (const child of Array.isArray(node) ? node : Object.values(node)) {
       if (!isPlain(child)) continue
-      if (!Object.isFrozen(child)) Object.freeze(child)
-      else {
-        // Someone else may have frozen only its outside.
+      if (Object.isFrozen(child)) {
         if (frozen.has(child) || foreign?.has(child)) continue
         ;(foreign ??= new Set()).add(child)
       }
-      found.push(child)
+      found.push(Object.freeze(child))
     }
   }
   frozen.add(value)
@@ -33,25 +33,30 @@ export function deepFreeze<T>(value: T): T {
 
 /**
  * A deeply frozen copy that the giver cannot change any more. Class instances, functions, typed arrays and Maps are shared; so is
- * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values.
+ * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values, absent fields (`undefined`) are left out.
  */
 export function frozenCopy<T>(value: T): T {
-  if (!isPlain(value) || frozen.has(value)) return value
-  const copy = copyFrozen(value, new Map())
-  frozen.add(copy)
-  return copy as T
+  return deepFreeze(copyOf(value, isDeepFrozen) as T)
 }
 
-function copyFrozen(value: object, copies: Map<object, object>): object {
+/** A deep copy that its owner may change. Absent fields (`undefined`) are left out. */
+export function copyJson(value: Json): Json {
+  return copyOf(value, () => false) as Json
+}
+
+function copyOf(value: unknown, isShared: (value: object) => boolean, copies: Map<object, unknown> = new Map()): unknown {
+  if (!isPlain(value) || isShared(value)) return value
   const made = copies.get(value)
   if (made) return made
-  const copy = shallowCopy(value)
+  // Spread makes a field of a key named `__proto__`, where an assignment to an empty object would set the prototype.
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
   copies.set(value, copy)
   for (const key of Object.keys(copy)) {
-    const field: unknown = copy[key]
-    if (isPlain(field) && !frozen.has(field)) copy[key] = copyFrozen(field, copies)
+    const field = copy[key]
+    if (isPlain(field)) copy[key] = copyOf(field, isShared, copies)
+    else if (field === undefined && !Array.isArray(copy)) delete copy[key]
   }
-  return Object.freeze(copy)
+  return copy
 }
 
 /** Freezes a list whose members are deeply frozen already, without looking at them. */
@@ -65,19 +70,6 @@ export function isDeepFrozen(value: object): boolean {
   return frozen.has(value)
 }
 
-/** A deep copy that its owner may change. Absent fields (`undefined`) are left out. */
-export function copyJson(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(copyJson)
-  const copy = shallowCopy(value) as Record<string, Json | undefined>
-  for (const key of Object.keys(copy)) {
-    const field = copy[key]
-    if (field === undefined) delete copy[key]
-    else if (typeof field === 'object') copy[key] = copyJson(field)
-  }
-  return copy
-}
-
 /** Are two JSON values the same? Compared as text, so the order of keys counts. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -85,13 +77,7 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
 
 /** Is it an array, or an object made by a literal, `JSON.parse` or `Object.create(null)`, from any realm? */
 export function isPlain(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
+  if (!isObject(value)) return Array.isArray(value)
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
-}
-
-// Spread defines a key named `__proto__` as a field, where an assignment to an empty object would set the prototype.
-function shallowCopy(value: object): Record<string, unknown> {
-  return (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
 }

@@ -133,7 +133,7 @@ function mapStrings(value: Json, rewrite: (text: string) => string): Json {
   )
 }
 
-/** The calls of an assistant message, in order. */
-export function callsOf(message: AssistantMessage): ToolCallPart[] {
-  return message.content.filter((part) => part.type === 'tool_call')
+/** The calls of a message, in order. Only an assistant's has any. */
+export function callsOf({ content }: Message): ToolCallPart[] {
+  return (content as AssistantMessage['content']).filter((part) => part.type === 'tool_call')
 }

@@ -29,8 +29,8 @@ export class SessionHandle {
 
   #byHook(write: () => void | Promise<void>): void | Promise<void> {
     if (!this.#open) {
-      const error = `the run that this ctx.session belongs to is over: keep the session itself to write to it later`
-      throw new KoagentError('session_released', `session '${this.#stored.id}': ${error}`)
+      const { id } = this.session
+      throw new KoagentError('session_released', `session '${id}': the run of this ctx.session is over; keep the session itself`)
     }
     this.#onWrite()
     return this.#next(write)

@@ -13,9 +13,7 @@ export function lockSession(session: Session, runId: string, aliases: readonly o
   const holder = holders.get(session)
   if (holder !== undefined) throw new SessionBusyError(session.id, holder, { runId })
   if (typeof session.append !== 'function' || typeof session.replace !== 'function') {
-    throw new ConfigError('what the run was given as its session has no append and replace: make one by memorySession()', {
-      runId,
-    })
+    throw new ConfigError('a session needs append and replace: make one by memorySession()', { runId })
   }
   const held = [session, ...aliases]
   for (const object of held) holders.set(object, runId)

@@ -26,7 +26,8 @@ export function memorySession({
   id,
   messages = [],
 }: { readonly id?: string; readonly messages?: readonly Message[] } = {}): Session {
-  if (id !== undefined && (typeof id !== 'string' || !id)) throw new ConfigError('a session id is a string that is not empty')
+  if (id !== undefined && (typeof id !== 'string' || !id))
+    throw new ConfigError('a session id must be a string that is not empty')
   let stored = taken(messages, 'memorySession')
   let snapshot: readonly Message[] | undefined
   return Object.freeze({
@@ -47,7 +48,7 @@ export function memorySession({
 }
 
 function taken(messages: readonly Message[], where: string): Message[] {
-  if (!Array.isArray(messages)) throw new ConfigError(`${where} takes a list of messages, and this is ${typeof messages}`)
+  if (!Array.isArray(messages)) throw new ConfigError(`${where} takes a list of messages`)
   return messages.map((message: Message, i) => {
     checkMessage(message, `${where}: messages[${i}]`)
     return frozenCopy(message)

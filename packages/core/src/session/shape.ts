@@ -1,54 +1,60 @@
 import { ConfigError } from '../errors.ts'
-import type { Message } from '../message.ts'
-import { isContentPart } from '../tool/content.ts'
+import { isObject } from '../json.ts'
+import type { ContentPart, Message, ToolResult } from '../message.ts'
 
-type Fields = { readonly [name: string]: unknown }
+type Fields = { readonly [field: string]: unknown }
 
-/** What a part of each role must look like; a problem is told by its path. */
-const roles: { readonly [role: string]: (part: Fields) => string | undefined } = {
-  system: (part) => (part['type'] === 'text' ? strings(part, 'text') : 'is no text part'),
-  user: (part) => (isContentPart(part) ? undefined : 'is no text, image or file part'),
-  assistant(part) {
-    if (part['type'] === 'text' || part['type'] === 'reasoning') return strings(part, 'text')
-    if (part['type'] !== 'tool_call') return 'is no text, reasoning or tool_call part'
-    return (
-      strings(part, 'callId', 'toolName') ??
-      (isObject(part['args']) && !Array.isArray(part['args']) ? undefined : '.args is no object')
-    )
-  },
-  tool(part) {
-    if (part['type'] !== 'tool_result') return 'is no tool_result part'
-    const content = part['content']
-    if (!Array.isArray(content) || !content.every(isContentPart)) return '.content is no list of text, image or file parts'
-    return strings(part, 'callId', 'toolName') ?? (typeof part['isError'] === 'boolean' ? undefined : '.isError is no boolean')
-  },
+const contentTypes = ['text', 'image', 'file']
+
+/** The types of part that a message of each role may have. */
+const roles: { readonly [role: string]: readonly string[] } = {
+  system: ['text'],
+  user: contentTypes,
+  assistant: ['text', 'reasoning', 'tool_call'],
+  tool: ['tool_result'],
+}
+
+const hasText = ({ text }: Fields): boolean => isString(text)
+const hasData = ({ mediaType, data, url }: Fields): boolean => isString(mediaType) && (isString(data) || isString(url))
+const hasCall = ({ callId, toolName }: Fields): boolean => isString(callId) && isString(toolName)
+
+/** What a part of each type must have. */
+const parts: { readonly [type: string]: (part: Fields) => boolean } = {
+  text: hasText,
+  reasoning: hasText,
+  image: hasData,
+  file: hasData,
+  tool_call: (part) => hasCall(part) && isObject(part['args']),
+  tool_result: (part) => hasCall(part) && isToolResult(part),
 }
 
 /** @throws ConfigError that says what is wrong when it does not have the shape of a message; `where` says whose it is. */
 export function checkMessage(message: unknown, where: string): asserts message is Message {
-  const problem = problemOf(message)
-  if (problem) throw new ConfigError(where + problem)
+  const { role, content } = (isObject(message) ? message : {}) as { readonly role?: string; readonly content?: unknown }
+  const types = role !== undefined && Object.hasOwn(roles, role) && roles[role]
+  if (!types || !Array.isArray(content)) throw new ConfigError(`${where} is no message: give { role, content: [parts] }`)
+  const wrong = content.findIndex((part) => !isPart(part, types))
+  if (wrong >= 0) throw new ConfigError(`${where}.content[${wrong}] is no part of a ${role} message`)
 }
 
-function problemOf(message: unknown): string | undefined {
-  if (!isObject(message)) return ' is no message'
-  const { role, content } = message
-  const check = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : undefined
-  if (!check) return `.role is ${JSON.stringify(role)}, and it must be system, user, assistant or tool`
-  if (!Array.isArray(content))
-    return `.content is ${typeof content}, and it must be a list of parts, such as [{ type: 'text', text }]`
-  for (const [i, part] of content.entries()) {
-    const problem = isObject(part) ? check(part) : 'is no part'
-    if (problem) return `.content[${i}]${problem.startsWith('.') ? '' : ' '}${problem}`
-  }
-  return undefined
+/** Is it a text, image or file part by its structure? */
+export function isContentPart(part: unknown): part is ContentPart {
+  return isPart(part, contentTypes)
 }
 
-function strings(part: Fields, ...names: readonly string[]): string | undefined {
-  const wrong = names.find((name) => typeof part[name] !== 'string')
-  return wrong && `.${wrong} is no string`
+/** Is it a `ToolResult` by its structure: content parts and an error flag? */
+export function isToolResult(value: unknown): value is ToolResult {
+  if (!isObject(value)) return false
+  const { content, isError } = value
+  return typeof isError === 'boolean' && Array.isArray(content) && content.every(isContentPart)
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
+function isPart(part: unknown, types: readonly string[]): boolean {
+  if (!isObject(part)) return false
+  const type = part['type'] as string
+  return types.includes(type) && parts[type]?.(part) === true
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string'
 }

@@ -49,32 +49,35 @@ describe('checkRequest lets pass', () => {
 
 describe('checkRequest refuses', () => {
   test.for<[sentence: string, messages: Message[]]>([
-    ['there are no messages', []],
-    ['the last message is of role assistant, and it must be user or tool', [user, text]],
-    ['the last message is of role system, and it must be user or tool', [user, { role: 'system', content: [] }]],
-    ['the last message is empty', [{ role: 'user', content: [] }]],
-    ["messages[2] stands where the result of call 'a' of tool 'read' must be", [user, calls('a'), user]],
-    ["messages[2] has no result for call 'b' of tool 'read'", [user, calls('a', 'b'), results('a')]],
+    ['its last message must be a user or tool message with content', []],
+    ['its last message must be a user or tool message with content', [user, text]],
+    ['its last message must be a user or tool message with content', [user, { role: 'system', content: [] }]],
+    ['its last message must be a user or tool message with content', [{ role: 'user', content: [] }]],
+    ['messages[2] must hold the results of the calls before it, and of no other: ["a"]', [user, calls('a'), user]],
     [
-      "messages[2] has a result for call 'b' where that of call 'a' of tool 'read' must be",
+      'messages[2] must hold the results of the calls before it, and of no other: ["a","b"]',
+      [user, calls('a', 'b'), results('a')],
+    ],
+    [
+      'messages[2] must hold the results of the calls before it, and of no other: ["a","b"]',
       [user, calls('a', 'b'), results('b', 'a')],
     ],
-    ["messages[2] has a result for call 'a' where every call has its result", [user, calls('a'), results('a', 'a')]],
-    ["messages[1] has a result for call 'x' where no call is open", [user, results('x')]],
-    ["messages[3] has the call id 'a' a second time", [user, calls('a'), results('a'), calls('a'), results('a')]],
-    ["messages[0] has the call id 'a' a second time", [calls('a', 'a'), results('a', 'a')]],
-    ['messages[1] has a call without an id', [user, calls(''), results('')]],
-    ["call 'a': the tool name 'fs.read' is not of the form that providers accept", [user, named('fs.read'), results('a')]],
+    ['messages[2] must hold the results of the calls before it, and of no other: ["a"]', [user, calls('a'), results('a', 'a')]],
+    ['messages[1] must hold the results of the calls before it, and of no other: []', [user, results('x')]],
+    ["messages[3] has a call id that is empty or not unique: 'a'", [user, calls('a'), results('a'), calls('a'), results('a')]],
+    ["messages[0] has a call id that is empty or not unique: 'a'", [calls('a', 'a'), results('a', 'a')]],
+    ["messages[1] has a call id that is empty or not unique: ''", [user, calls(''), results('')]],
+    ["the tool name 'fs.read' must be 1 to 64 of a-z", [user, named('fs.read'), results('a')]],
   ])('%s', ([sentence, messages]) => {
     expect(check(messages)).toContain(sentence)
   })
 
   test.for<[sentence: string, rest: Partial<ModelRequest>]>([
-    ["the tool name 'fs.read' is not of the form", { tools: [tool('fs.read')] }],
-    ["the tool name '' is not of the form", { tools: [tool('')] }],
-    [`the tool name '${'x'.repeat(65)}' is not of the form`, { tools: [tool('x'.repeat(65))] }],
+    ["the tool name 'fs.read' must be 1 to 64 of a-z", { tools: [tool('fs.read')] }],
+    ["the tool name '' must be 1 to 64 of a-z", { tools: [tool('')] }],
+    [`the tool name '${'x'.repeat(65)}' must be 1 to 64 of a-z`, { tools: [tool('x'.repeat(65))] }],
     ["two tools are named 'read'", { tools: [tool('read'), tool('read')] }],
-    ["toolChoice names the tool 'write'", { toolChoice: { toolName: 'write' } }],
+    ["its toolChoice 'write' is none of its tools", { toolChoice: { toolName: 'write' } }],
   ])('%s', ([sentence, rest]) => {
     expect(check([user], rest)).toContain(sentence)
   })
@@ -83,8 +86,8 @@ describe('checkRequest refuses', () => {
     const history = [user, calls('a'), results('a')]
     for (let i = 0; i < 3; i++) {
       expect(check(deepFreeze([...history]))).toBeUndefined()
-      expect(check(deepFreeze([...history, calls('b'), user]))).toContain("the result of call 'b'")
-      expect(check(deepFreeze([...history, calls('a'), results('a')]))).toContain('a second time')
+      expect(check(deepFreeze([...history, calls('b'), user]))).toContain('messages[4] must hold the results')
+      expect(check(deepFreeze([...history, calls('a'), results('a')]))).toContain('not unique')
     }
   })
 
@@ -92,7 +95,7 @@ describe('checkRequest refuses', () => {
     const [first, call, result] = deepFreeze([user, named('fs.read'), results('a')])
     if (!first || !call || !result) return
     for (const end of [[], [user], [user, calls('b'), results('b')]]) {
-      expect(check(deepFreeze([first, call, result, ...end]))).toContain("call 'a': the tool name 'fs.read'")
+      expect(check(deepFreeze([first, call, result, ...end]))).toContain("the tool name 'fs.read'")
     }
     expect(check(deepFreeze([first, user]))).toBeUndefined()
   })
@@ -103,7 +106,7 @@ describe('checkRequest refuses', () => {
     const messages: Message[] = [user, { role, content: open }, results('a')]
     expect(check(messages)).toBeUndefined()
     open.push(...calls('b').content)
-    expect(check(deepFreeze([...messages]))).toContain("no result for call 'b'")
+    expect(check(deepFreeze([...messages]))).toContain('and of no other: ["a","b"]')
   })
 
   test('a change to a history that is not frozen', () => {

@@ -1,4 +1,3 @@
-import type { Message } from '../message.ts'
 import type { ModelRequest } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
 import { isLegalName } from './names.ts'
@@ -10,31 +9,19 @@ import { isLegalName } from './names.ts'
  * `toolChoice` names is there.
  */
 export function checkRequest({ messages, tools, toolChoice }: ModelRequest): string | undefined {
-  const wrongEnd = endProblem(messages)
-  if (wrongEnd) return wrongEnd
+  const last = messages.at(-1)
+  if ((last?.role !== 'user' && last?.role !== 'tool') || last.content.length === 0)
+    return 'its last message must be a user or tool message with content'
   const { problem, illegal } = inspect(messages)
   if (problem) return problem
-  return illegal ? `call '${illegal.callId}': ${illegalName(illegal.toolName)}` : toolProblem(tools, toolChoice)
-}
-
-function endProblem(messages: readonly Message[]): string | undefined {
-  const last = messages.at(-1)
-  if (!last) return 'there are no messages'
-  if (last.role !== 'user' && last.role !== 'tool') return `the last message is of role ${last.role}, and it must be user or tool`
-  return last.content.length > 0 ? undefined : 'the last message is empty'
-}
-
-function toolProblem(tools: ModelRequest['tools'], toolChoice: ModelRequest['toolChoice']): string | undefined {
   const names = new Set<string>()
   for (const { name } of tools) {
-    if (!isLegalName(name)) return illegalName(name)
     if (names.has(name)) return `two tools are named '${name}'`
     names.add(name)
   }
-  if (typeof toolChoice !== 'object' || names.has(toolChoice.toolName)) return undefined
-  return `toolChoice names the tool '${toolChoice.toolName}', which is not among the request's tools`
-}
-
-function illegalName(name: string): string {
-  return `the tool name '${name}' is not of the form that providers accept (1 to 64 of a-z, A-Z, 0-9, _ and -)`
+  const wrong = illegal?.toolName ?? tools.find(({ name }) => !isLegalName(name))?.name
+  if (wrong !== undefined) return `the tool name '${wrong}' must be 1 to 64 of a-z, A-Z, 0-9, _ and -`
+  if (typeof toolChoice === 'object' && !names.has(toolChoice.toolName))
+    return `its toolChoice '${toolChoice.toolName}' is none of its tools`
+  return undefined
 }

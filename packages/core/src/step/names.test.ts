@@ -22,7 +22,6 @@ describe('toolNames', () => {
         for (const name of provider) expect(name).toMatch(legal)
         expect(new Set(provider).size).toBe(names.length)
         expect(provider.map(map.fromProvider)).toEqual(names)
-        expect(map.identity).toBe(names.every((name) => legal.test(name)))
       }),
     )
   })
@@ -58,12 +57,6 @@ describe('toolNames', () => {
     ['half a surrogate pair', ['a\ud800'], ['a_']],
   ])('cleans %s', ([, names, provider]) => {
     expect(mapOf(names)).toEqual(provider)
-  })
-
-  test('says when nothing needs mapping', () => {
-    expect(toolNames(['read', 'x'.repeat(64)]).identity).toBe(true)
-    expect(toolNames(['read', 'fs.write']).identity).toBe(false)
-    expect(toolNames([]).identity).toBe(true)
   })
 
   test('a name that was not listed comes back from the provider as it is', () => {

@@ -52,10 +52,10 @@ describe('before_llm_step', () => {
 
   test.for(modes)('makes a bad request, which is refused in its name and not sent (%s)', async (mode) => {
     const bad: [string, readonly Message[]][] = [
-      ['no messages', []],
-      ['role assistant', [{ role: 'assistant', content: [{ type: 'text', text: 'hi' }] }]],
+      ['its last message must be', []],
+      ['its last message must be', [{ role: 'assistant', content: [{ type: 'text', text: 'hi' }] }]],
       [
-        'no call is open',
+        'messages[0] must hold the results',
         [{ role: 'tool', content: [{ type: 'tool_result', callId: 'x', toolName: 'work', content: [], isError: false }] }],
       ],
     ]

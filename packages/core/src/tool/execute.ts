@@ -11,7 +11,7 @@ import { maxAttempts } from '../step/step.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './define.ts'
 import type { Validate } from './schema.ts'
-import { errorResult, plainResult, toJson, toResult } from './serialise.ts'
+import { errorResult, toJson, toResult } from './serialise.ts'
 import { ToolContext } from './tool-context.ts'
 
 interface Outcome {
@@ -90,7 +90,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | 'agai
   )
   const chain = run.chains.at('around_tool')
   try {
-    const result = plainResult((await (chain ? enter(chain, pass) : pass.innermost())) as ToolResult)
+    const result = toResult(await (chain ? enter(chain, pass) : pass.innermost()))
     return { result }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
@@ -141,7 +141,7 @@ async function settle(call: Call, { result, status, error, by }: Outcome, attemp
   }
   if (decision?.kind === 'stop') run.stopping ??= decision.reason
   if (pass) call.addContext(pass.context)
-  const final = plainResult((pass?.fields.result as ToolResult | undefined) ?? result)
+  const final = toResult(pass?.fields.result ?? result)
   await call.answer(status ?? (final.isError ? 'error' : 'ok'), final, { by, error })
   return undefined
 }

@@ -4,12 +4,12 @@ import { answerTo, partsOf, run, user } from './testing/conversation.ts'
 import { home, office, repository, tool } from './testing/tools.ts'
 
 describe('says what it cannot do', () => {
-  test.for(['tell me a joke', 'book a flight to Rome', 'delete my account', 'Hi!', 'Qu’est-ce que c’est ?'])(
+  test.for(['tell me a joke', 'start the car', 'book a flight to Rome', 'delete my account', 'Hi!', 'Qu’est-ce que c’est ?'])(
     'no tool for: %s',
     async (request) => {
-      const { turns, said } = await run(office, request)
+      const { turns, said } = await run([...home, ...office], request)
       expect(turns).toEqual([])
-      for (const { name } of office) expect(said).toContain(name)
+      for (const { name } of [...home, ...office].slice(0, 10)) expect(said).toContain(name)
       expect(said).toContain('not a language model')
     },
   )

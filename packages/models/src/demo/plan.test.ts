@@ -57,6 +57,12 @@ const plans: readonly (readonly [request: string, ...turns: (readonly Called[])[
   ],
   ['list the files and read the last one', [['list_files', { path: '.' }]], [['read_file', { path: 'src/' }]]],
   ['read a.txt and read a.txt again', [['read_file', { path: 'a.txt' }]]],
+  [
+    'read a.txt then read b.txt. After that, list src',
+    [['read_file', { path: 'a.txt' }]],
+    [['read_file', { path: 'b.txt' }]],
+    [['list_files', { path: 'src' }]],
+  ],
   ['Please read the readme. Thank you!', [['read_file', { path: 'README.md' }]]],
 ]
 
@@ -145,8 +151,8 @@ describe('never makes a call twice', () => {
 describe('listens to the newest words', () => {
   test('a new message replaces the plan', async () => {
     const { messages } = await run(repository, 'read a.txt, then read b.txt')
-    const { turns } = await run(repository, [...messages.slice(0, 3), user('Stop that. Search for "x" instead.')])
-    expect(turns).toEqual([[['search_files', { query: 'x' }]]])
+    const { turns } = await run(repository, [...messages.slice(0, 3), user('Stop that. Read c.txt instead.')])
+    expect(turns).toEqual([[['read_file', { path: 'c.txt' }]]])
   })
 
   test('a remark in between does not end the plan', async () => {

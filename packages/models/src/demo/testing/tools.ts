@@ -33,6 +33,7 @@ export const home: readonly ToolSpec[] = [
   tool('start_dishwasher', 'Starts the dishwasher', { program: ['eco', 'intensive'], 'delay_minutes?': 'integer' }),
   tool('water_garden', 'Water the garden', { minutes: 'integer', 'zones?': 'texts' }),
   tool('alarm_system', 'Arms or disarms the alarm', { armed: 'flag' }),
+  tool('heatingMode', 'Controls the heating', { 'enabled?': 'flag', 'temperature?': 'number' }),
 ]
 
 export const office: readonly ToolSpec[] = [
@@ -75,6 +76,7 @@ export const shop: readonly ToolSpec[] = [
   tool('compute', 'Evaluates an arithmetic expression', { expression: 'text' }),
   tool('save_text', 'Write text into a file', { path: 'text', text: 'text' }),
   tool('rename_file', 'Give a file another name', { source: 'text', target: 'text' }),
+  tool('shop__loyalty', 'Bonus points of a customer', { customer: 'text' }),
   tool('remind', 'Set a reminder', { about: 'text', when: 'text' }),
 ]
 

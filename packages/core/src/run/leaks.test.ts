@@ -54,7 +54,7 @@ const exits: readonly {
   { error: true },
   {
     error: true,
-    layers: [{ name: 'again', on_error: (ctx) => (ctx.attempt < 3 ? retry({ delayMs: 5 }) : (undefined as never)) }],
+    layers: [{ name: 'again', on_error: (ctx, next) => (ctx.attempt < 3 ? retry({ delayMs: 5 }) : next()) }],
   },
   { layers: [{ name: 'no', before_turn: () => deny('no') }] },
   { calls: ['quick'], layers: [{ name: 'stop', after_tool: () => stop('enough') }] },

@@ -158,13 +158,19 @@ describe('a time limit', () => {
           name: 'catches',
           around_run: (_, next) => next().catch(() => rescued),
           // What follows an interruption may wait again.
-          after_run: async (ctx, next) => (await ctx.runtime.sleep(10), after.push(String(ctx.signal.aborted)), next()),
+          after_run: async (ctx, next) => {
+            await ctx.runtime.sleep(10)
+            // Longer than a cancelled run would wait for a layer.
+            await new Promise((resolve) => setTimeout(resolve, 200))
+            after.push(String(ctx.signal.aborted))
+            return { ...(await next()), text: 'rescued' }
+          },
         },
         limit('around_run', 100),
       ],
     })
     const { result, events } = await timed(mode, agent)
-    expect(result).toBe(rescued)
+    expect(result?.text).toBe('rescued')
     expect(after).toEqual(['false'])
     expectWhole({ events })
   })

@@ -380,7 +380,3 @@ function isStep(value: unknown): value is LLMStep {
   const message = (value as Partial<LLMStep> | undefined)?.message
   return message?.role === 'assistant' && Array.isArray(message.content) && typeof textOf(message) === 'string'
 }
-
-export function isHookName(name: string): name is Point {
-  return Object.hasOwn(hooks, name)
-}

@@ -9,16 +9,14 @@ const shown = 10
 
 /** A text that a model or a person can act on: one line an issue, `path: what was expected`. After ten lines it only counts. */
 export function issuesText(issues: readonly Issue[]): string {
-  const lines = issues.slice(0, shown).map((issue) => issueText(issue, []))
+  const lines = issues.slice(0, shown).map((issue) => issueText(issue))
   if (issues.length > shown) lines.push(`and ${issues.length - shown} more`)
   return lines.join('\n') || 'invalid value'
 }
 
-function issueText({ message, path = [], errors = [] }: Issue, outer: readonly string[]): string {
-  const here = [...outer, ...path.map((step) => String(typeof step === 'object' ? step.key : step))]
-  if (errors.length > 0) {
-    return errors.map((member) => member.map((issue) => issueText(issue, here)).join(', ')).join(', or ')
-  }
-  const text = message.replace(/^Invalid (input|option): /, '')
-  return here.length > 0 ? `${here.join('.')}: ${text}` : text
+function issueText({ message, path = [], errors = [] }: Issue, outer: readonly PropertyKey[] = []): string {
+  const here = [...outer, ...path.map((step) => (typeof step === 'object' ? step.key : step))]
+  if (errors.length > 0) return errors.map((member) => member.map((issue) => issueText(issue, here)).join(', ')).join(', or ')
+  const place = here.length > 0 ? `${here.map(String).join('.')}: ` : ''
+  return place + message.replace(/^Invalid (input|option): /, '')
 }

@@ -19,8 +19,13 @@ export function deriveSignal(
   parent: AbortSignal | undefined,
   { timeoutMs }: { readonly timeoutMs?: number | undefined } = {},
 ): DerivedSignal {
+  const error = (): Error => new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError')
+  return derive(parent, timeoutMs === undefined ? undefined : { ms: timeoutMs, error })
+}
+
+function derive(parent: AbortSignal | undefined, limit: TimeLimit | undefined): DerivedSignal {
   const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timer = limit && setTimeout(() => abort(limit.error()), limit.ms)
   const follow = (): void => abort(parent?.reason)
   function dispose(): void {
     clearTimeout(timer)
@@ -30,27 +35,29 @@ export function deriveSignal(
     dispose()
     controller.abort(reason)
   }
-  if (parent?.aborted) abort(parent.reason)
-  else {
-    parent?.addEventListener('abort', follow)
-    if (timeoutMs !== undefined) {
-      timer = setTimeout(() => abort(new DOMException(`timed out after ${timeoutMs} ms`, 'TimeoutError')), timeoutMs)
-    }
-  }
+  if (parent?.aborted) follow()
+  else parent?.addEventListener('abort', follow)
   return { signal: controller.signal, abort, dispose }
 }
 
 /** Rejects with the signal's reason as soon as it aborts; whatever the promise does later is ignored. Leaves no listener. */
 export function waitUnder<T>(signal: AbortSignal, promise: PromiseLike<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
+  return unless(promise, (reject) => {
     const onAbort = (): void => reject(signal.reason as Error)
-    const settle = (): void => signal.removeEventListener('abort', onAbort)
-    promise.then(
-      (value) => (settle(), resolve(value)),
-      (error: unknown) => (settle(), reject(error as Error)),
-    )
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
+    return () => signal.removeEventListener('abort', onAbort)
+  })
+}
+
+/** The promise, unless the listener is called first. It is taken back in either case. */
+function unless<T>(promise: PromiseLike<T>, listen: (reject: (error: Error) => void) => () => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const forget = listen(reject)
+    promise.then(
+      (value) => (forget(), resolve(value)),
+      (error: unknown) => (forget(), reject(error as Error)),
+    )
   })
 }
 
@@ -72,7 +79,7 @@ export class Cancellation {
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.error && !this.#controller.signal.aborted) this.#controller.abort(this.error)
+    if (this.error) this.#controller.abort(this.error)
     return this.#controller.signal
   }
 
@@ -97,22 +104,14 @@ export class Cancellation {
 
   #end(error: Error): void {
     this.error = error
-    const waiting = [...this.#waiting]
+    for (const reject of this.#waiting) reject(error)
     this.#waiting.clear()
-    for (const reject of waiting) reject(error)
     this.#controller?.abort(error)
   }
 
   /** The promise, or a rejection as soon as the run is cancelled. */
   wait<T>(promise: PromiseLike<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      promise.then(
-        (value) => (this.#waiting.delete(reject), resolve(value)),
-        (error: unknown) => (this.#waiting.delete(reject), reject(error as Error)),
-      )
-      if (this.error) reject(this.error)
-      else this.#waiting.add(reject)
-    })
+    return unless(promise, (reject) => this.onCancel(reject))
   }
 
   /** Calls back in the tick of the cancel. Returns the way to take that back. */
@@ -142,7 +141,6 @@ export class WorkSignal {
   #derived: DerivedSignal | undefined
   #unfollow: (() => void) | undefined
   #over = false
-  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(cancellation: Cancellation, own?: AbortSignal, limit?: TimeLimit) {
     this.#cancellation = cancellation
@@ -152,15 +150,11 @@ export class WorkSignal {
 
   get signal(): AbortSignal {
     if (!this.#derived) {
-      const derived = deriveSignal(this.#over ? undefined : this.#own)
-      const limit = this.#limit
+      const derived = derive(this.#own, this.#limit)
       this.#derived = derived
-      if (this.#over) {
-        if (this.#cancellation.error) derived.abort(this.#cancellation.error)
-        return derived.signal
-      }
-      if (limit) this.#timer = setTimeout(() => derived.abort(limit.error()), limit.ms)
       this.#unfollow = this.#cancellation.onCancel((error) => derived.abort(error))
+      // A straggler asked.
+      if (this.#over) this.dispose()
     }
     return this.#derived.signal
   }
@@ -173,7 +167,6 @@ export class WorkSignal {
   /** Leaves no listener and no timer. */
   dispose(): void {
     this.#over = true
-    clearTimeout(this.#timer)
     this.#unfollow?.()
     this.#derived?.dispose()
   }

@@ -146,7 +146,7 @@ describe('two different keys with one name', () => {
     const store = new StateStore()
     store.get(turns)
     expect(() => store.get(stateKey('acme/turns', z.number().default(0), { scope }))).toThrow(
-      /two different state keys are named 'acme\/turns'/,
+      /two state keys are named 'acme\/turns'/,
     )
   })
 

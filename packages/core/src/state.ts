@@ -28,10 +28,8 @@ export function stateKey<T>(
   schema: ZodType<T>,
   { scope = 'run' }: { readonly scope?: 'run' | 'tree' } = {},
 ): StateKey<T> {
-  if (typeof name !== 'string' || !name) throw new ConfigError(`a state key needs a name such as 'acme/turns'`)
-  if (typeof schema?.safeParse !== 'function') {
-    throw new ConfigError(`state '${name}' needs a zod schema, such as z.number().default(0)`)
-  }
+  if (typeof name !== 'string' || !name) throw new ConfigError('a state key needs a name')
+  if (typeof schema?.parse !== 'function') throw new ConfigError(`state '${name}' needs a zod schema`)
   return Object.freeze({ name, schema, scope })
 }
 
@@ -58,13 +56,8 @@ export class StateStore {
   get<T>(key: StateKey<T>): T {
     const slot = this.#slot(key)
     if (!('value' in slot)) {
-      const { success, data } = attempt(() => key.schema.safeParse(undefined), key, 'its default')
-      if (!success) {
-        throw new ConfigError(
-          `state '${key.name}' has no value yet and its schema has no default: set it first, or add .default(…) to the schema`,
-        )
-      }
-      slot.value = deepFreeze(data)
+      const what = 'has no value yet, and its schema no valid default'
+      slot.value = deepFreeze(attempt(key, what, () => key.schema.parse(undefined)))
     }
     return slot.value as T
   }
@@ -75,11 +68,7 @@ export class StateStore {
    * @throws ConfigError for an invalid value, for a 'tree' key, or when two keys have one name.
    */
   set<T>(key: StateKey<T>, value: NoInfer<T>): void {
-    if (key.scope === 'tree') {
-      throw new ConfigError(
-        `state '${key.name}' is shared with subagents that run at the same time: change it with update(key, reducer)`,
-      )
-    }
+    if (key.scope === 'tree') throw new ConfigError(`state '${key.name}' is shared with subagents: use update(key, reducer)`)
     this.#write(key, value)
   }
 
@@ -89,22 +78,20 @@ export class StateStore {
    * @throws ConfigError for an invalid value, a reducer that returns a promise, or when two keys have one name.
    */
   update<T>(key: StateKey<T>, reducer: (value: T) => NoInfer<T>): T {
-    const value: unknown = reducer(this.get(key))
-    if (typeof (value as PromiseLike<T> | null)?.then === 'function') {
+    const value = reducer(this.get(key))
+    if (value instanceof Promise) {
       // Its rejection has no other reader.
-      ;(value as PromiseLike<T>).then(undefined, () => {})
-      throw new ConfigError(
-        `the reducer for state '${key.name}' returned a promise: do the waiting first, then update with a synchronous reducer`,
-      )
+      value.catch(() => {})
+      throw new ConfigError(`the reducer for state '${key.name}' returned a promise: wait first, then update`)
     }
-    this.#write(key, value as T)
-    return value as T
+    this.#write(key, value)
+    return value
   }
 
   #write<T>(key: StateKey<T>, value: T): void {
     const slot = this.#slot(key)
     // Encoding validates the value as code sees it, also where a codec stores it in another form.
-    attempt(() => encode(key.schema, value), key, 'this value')
+    attempt(key, 'does not take this value', () => encode(key.schema, value))
     slot.value = deepFreeze(value)
   }
 
@@ -114,22 +101,19 @@ export class StateStore {
       slot = key.scope === 'tree' && this.#tree !== this ? this.#tree.#slot(key) : { key }
       this.#slots.set(key.name, slot)
     }
-    if (slot.key !== key) {
+    if (slot.key !== key)
       throw new ConfigError(
-        `two different state keys are named '${key.name}': rename one, or share one key object (a package that is installed twice makes two)`,
+        `two state keys are named '${key.name}': share one, or rename one (a package installed twice makes two)`,
       )
-    }
     return slot
   }
 }
 
-function attempt<R>(work: () => R, key: StateKey, what: string): R {
+function attempt<Result>({ name }: StateKey, what: string, work: () => Result): Result {
   try {
     return work()
-  } catch (error) {
-    const { issues } = error as { issues?: readonly Issue[] }
-    throw new ConfigError(`state '${key.name}' does not take ${what}: ${issues ? issuesText(issues) : messageOf(error)}`, {
-      cause: error,
-    })
+  } catch (cause) {
+    const { issues } = cause as { issues?: readonly Issue[] }
+    throw new ConfigError(`state '${name}' ${what}: ${issues ? issuesText(issues) : messageOf(cause)}`, { cause })
   }
 }

@@ -10,26 +10,17 @@ type Read = (result: IteratorResult<AgentEvent, undefined>) => void
  * holds nobody; from then on a full buffer makes the pusher wait.
  */
 export class EventQueue {
-  #buffer: AgentEvent[] = []
-  #head = 0
-  #lost = 0
-  #taken = false
+  /** Events that fell out of the buffer before anybody read. */
+  lost = 0
+  taken = false
   #open = true
   #ended = false
+  readonly #buffer: AgentEvent[] = []
   readonly #readers: Read[] = []
-  #writers: (() => void)[] = []
-
-  /** Events that fell out of the buffer before anybody read. */
-  get lost(): number {
-    return this.#lost
-  }
-
-  get taken(): boolean {
-    return this.#taken
-  }
+  readonly #writers: (() => void)[] = []
 
   take(): void {
-    this.#taken = true
+    this.taken = true
   }
 
   /** @returns a promise where the pusher should wait for the consumer */
@@ -37,28 +28,16 @@ export class EventQueue {
     if (this.#ended) return
     const read = this.#readers.shift()
     if (read) return read({ done: false, value: event })
-    this.#buffer.push(event)
-    if (this.#buffer.length - this.#head <= bufferSize || !this.#open) return
-    if (this.#taken) return new Promise((resolve) => this.#writers.push(resolve))
-    this.#shift()
-    this.#lost++
-  }
-
-  #shift(): AgentEvent | undefined {
-    const event = this.#buffer[this.#head]
-    this.#buffer[this.#head++] = undefined as never
-    // Moves the rest up now and then, so that reading stays linear in the number of events.
-    if (this.#head > bufferSize && this.#head * 2 > this.#buffer.length) {
-      this.#buffer = this.#buffer.slice(this.#head)
-      this.#head = 0
-    }
-    return event
+    if (this.#buffer.push(event) <= bufferSize || !this.#open) return
+    if (this.taken) return new Promise((resolve) => this.#writers.push(resolve))
+    this.#buffer.shift()
+    this.lost++
   }
 
   read(): Promise<IteratorResult<AgentEvent, undefined>> {
-    if (this.#head < this.#buffer.length) {
-      const value = this.#shift() as AgentEvent
-      if (this.#writers.length > 0 && this.#buffer.length - this.#head <= bufferSize) this.#wake()
+    const value = this.#buffer.shift()
+    if (value) {
+      if (this.#writers.length > 0 && this.#buffer.length <= bufferSize) this.#wake()
       return Promise.resolve({ done: false, value })
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined })
@@ -66,9 +45,7 @@ export class EventQueue {
   }
 
   #wake(): void {
-    const writers = this.#writers
-    this.#writers = []
-    for (const resume of writers) resume()
+    for (const resume of this.#writers.splice(0)) resume()
   }
 
   /** From now on nobody waits for the consumer: the run is ending. */

@@ -37,14 +37,12 @@ export class Sanitizer {
 
   #walk(value: unknown, path: readonly string[], isFree: boolean): unknown {
     if (typeof value === 'string') return this.#text(value, path)
-    if (Array.isArray(value)) return value.map((item, i) => this.#walk(item, [...path, String(i)], isFree))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => {
-        if (!isFree && structure.has(key)) return [key, item]
-        return [key, this.#walk(item, [...path, key], isFree || free.has(key))]
-      }),
-    )
+    const entries = Object.entries(value).map(([key, item]): [string, unknown] => [
+      key,
+      !isFree && structure.has(key) ? item : this.#walk(item, [...path, key], isFree || free.has(key)),
+    ])
+    return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries)
   }
 
   #text(text: string, path: readonly string[]): string {

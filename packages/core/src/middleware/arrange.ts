@@ -1,5 +1,6 @@
 import type { Layer } from '../chain/layer.ts'
 import { ConfigError } from '../errors.ts'
+import type { StateKey } from '../state.ts'
 import type { Tool } from '../tool/define.ts'
 import { checkShape } from './middleware.ts'
 import type { AnyMiddleware } from './middleware.ts'
@@ -30,49 +31,34 @@ export function arrange(list: readonly AnyMiddleware[], outer: readonly Layer[] 
     for (const member of wrapper.members) add(member, inner)
   }
   for (const middleware of list) add(middleware, { conditions: [], filters: [] })
-  checkNames(layers)
-  for (const layer of layers) checkPlace(layer, layers)
+  checkPlaces(layers)
   checkState(layers)
   return layers
 }
 
-function checkNames(layers: readonly Layer[]): void {
-  const seen = new Set<string>()
-  for (const { name } of layers) {
-    if (seen.has(name))
-      throw new ConfigError(`two middlewares have the name '${name}': remove one, or give them names of their own`)
-    seen.add(name)
-  }
-}
-
-function checkPlace({ index, name, middleware }: Layer, layers: readonly Layer[]): void {
-  const place = new Map(layers.map((layer) => [layer.name, layer.index]))
-  for (const other of middleware.before ?? []) {
-    const at = place.get(other)
-    if (at !== undefined && at < index)
-      throw new ConfigError(`middleware '${name}' must stand outside '${other}': put it before '${other}' in the list`)
-  }
-  for (const other of middleware.after ?? []) {
-    const at = place.get(other)
-    if (at !== undefined && at > index)
-      throw new ConfigError(`middleware '${name}' must stand inside '${other}': put it after '${other}' in the list`)
+function checkPlaces(layers: readonly Layer[]): void {
+  const places = new Map(layers.map(({ name, index }) => [name, index]))
+  for (const { index, name, middleware } of layers) {
+    const fault = (text: string): ConfigError => new ConfigError(`middleware '${name}' ${text}`)
+    const placeOf = (other: string): number => places.get(other) ?? index
+    if (placeOf(name) !== index) throw new ConfigError(`two middlewares have the name '${name}': rename or remove one`)
+    const inner = middleware.before?.find((other) => placeOf(other) < index)
+    if (inner !== undefined) throw fault(`must stand outside '${inner}': put it before that in the list`)
+    const outer = middleware.after?.find((other) => placeOf(other) > index)
+    if (outer !== undefined) throw fault(`must stand inside '${outer}': put it after that in the list`)
   }
 }
 
 function checkState(layers: readonly Layer[]): void {
-  const provided = new Map<string, unknown>()
+  const provided = new Map<string, StateKey>()
   for (const { name, middleware } of layers) {
     for (const key of middleware.requires ?? []) {
-      if (provided.get(key.name) !== key) {
+      if (provided.get(key.name) !== key)
         throw new ConfigError(`middleware '${name}' requires state '${key.name}', and no middleware further out provides it`)
-      }
     }
     for (const key of middleware.provides ?? []) {
-      if (provided.has(key.name) && provided.get(key.name) !== key) {
-        throw new ConfigError(
-          `middleware '${name}' provides a second state key with the name '${key.name}': share one key, or rename it`,
-        )
-      }
+      if ((provided.get(key.name) ?? key) !== key)
+        throw new ConfigError(`middleware '${name}' provides another state key named '${key.name}': share one, or rename it`)
       provided.set(key.name, key)
     }
   }
@@ -81,17 +67,13 @@ function checkState(layers: readonly Layer[]): void {
 /** @throws ConfigError when two tools have one name */
 export function checkTools(tools: readonly Tool[], layers: readonly Layer[]): void {
   const owners = new Map<string, string>()
-  const add = (tool: Tool, owner: string): void => {
-    if (typeof (tool as Partial<Tool> | null | undefined)?.schema?.validate !== 'function') {
-      throw new ConfigError(
-        `a tool ${owner} (${(tool as Partial<Tool> | null)?.name ?? String(tool)}) is none: make it with defineTool`,
-      )
-    }
-    const other = owners.get(tool.name)
-    if (other !== undefined)
-      throw new ConfigError(`two tools have the name '${tool.name}' (${other} and ${owner}): rename or remove one`)
-    owners.set(tool.name, owner)
+  const add = (tool: Partial<Tool> | undefined, owner: string): void => {
+    const name = String(tool?.name)
+    if (!tool?.schema?.validate) throw new ConfigError(`tool '${name}' of ${owner} is none: make it with defineTool`)
+    const other = owners.get(name)
+    if (other) throw new ConfigError(`two tools have the name '${name}' (of ${other} and of ${owner}): rename or remove one`)
+    owners.set(name, owner)
   }
-  for (const tool of tools) add(tool, 'of the agent')
-  for (const { name, middleware } of layers) for (const tool of middleware.tools ?? []) add(tool, `of middleware '${name}'`)
+  for (const tool of tools) add(tool, 'the agent')
+  for (const { name, middleware } of layers) for (const tool of middleware.tools ?? []) add(tool, `middleware '${name}'`)
 }

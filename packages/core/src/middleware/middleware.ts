@@ -1,9 +1,10 @@
 import { ConfigError } from '../errors.ts'
+import { isPlain } from '../freeze.ts'
 import type { Hooks } from '../hooks.ts'
-import { isHookName, points } from '../hooks.ts'
+import { points } from '../hooks.ts'
 import type { StateKey } from '../state.ts'
 import type { Tool } from '../tool/define.ts'
-import { distance, nearest } from './nearest.ts'
+import { nearest } from './nearest.ts'
 
 /** The version of the rules between an agent and its middleware that this core speaks. */
 export const contract = 1
@@ -63,57 +64,34 @@ export function defineMiddleware<Meta = unknown>(middleware: Middleware<Meta>): 
 
 /** @throws ConfigError that names the middleware, what is wrong and what to do */
 export function checkShape(middleware: AnyMiddleware): void {
-  if (typeof middleware !== 'object' || middleware === null) {
-    throw new ConfigError(
-      `a middleware is an object with a name and hooks, not ${middleware === null ? 'null' : `a ${typeof middleware}`}`,
-    )
+  const { name, contract: version = contract, errors = 'raise' } = (middleware ?? {}) as Partial<AnyMiddleware>
+  if (!isPlain(middleware) || Array.isArray(middleware)) {
+    const what =
+      typeof middleware === 'object' && name ? `class instance '${name}', whose methods lose their this` : kindOf(middleware)
+    throw new ConfigError(`a middleware is a plain object with a name and hooks, and not ${what}`)
   }
-  if (Array.isArray(middleware))
-    throw new ConfigError(
-      'a middleware is an object with a name and hooks, not a list: spread the list, or make it a stack(name, list)',
-    )
-  const { name } = middleware
-  if (typeof name !== 'string' || name === '')
-    throw new ConfigError("a middleware has no name: give it one, such as name: 'audit'")
-  const prototype: unknown = Object.getPrototypeOf(middleware)
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new ConfigError(`middleware '${name}' is a class instance, whose methods would lose their this: make it a plain object`)
-  }
-  if (middleware.contract !== undefined && middleware.contract !== contract) {
-    throw new ConfigError(
-      `middleware '${name}' was made for contract ${String(middleware.contract)}, and this core speaks ${contract}: update @koagent/core`,
-    )
-  }
-  if (middleware.errors !== undefined && !['raise', 'log', 'ignore'].includes(middleware.errors)) {
-    throw new ConfigError(`middleware '${name}' has errors: '${String(middleware.errors)}': use 'raise', 'log' or 'ignore'`)
-  }
-  for (const [key, value] of Object.entries(middleware)) checkField(name, key, value)
-}
-
-function checkField(name: string, key: string, value: unknown): void {
-  if (isHookName(key) || key === 'sanitize') {
-    if (value !== undefined && typeof value !== 'function') {
-      throw new ConfigError(
-        `middleware '${name}': ${key} is ${value === null ? 'null' : `a ${typeof value}`}, and a hook is a function`,
-      )
+  if (typeof name !== 'string' || !name) throw new ConfigError("a middleware needs a name, such as name: 'audit'")
+  const fault = (text: string): ConfigError => new ConfigError(`middleware '${name}': ${text}`)
+  if (version !== contract) throw fault(`it was made for contract ${version}, and this is ${contract}: update @koagent/core`)
+  if (!policies.includes(errors)) throw fault(`errors is '${errors}', and must be 'raise', 'log' or 'ignore'`)
+  for (const [key, value] of Object.entries(middleware)) {
+    const isHook = known.includes(key)
+    if (!isHook && (typeof value === 'function' || hookLike.test(key))) {
+      const { name: meant, far } = nearest(key, known)
+      // A guard that never runs because of a slip in its name is worse than an error. Other functions are the author's own.
+      if (far <= 2 || hookLike.test(key)) throw fault(`there is no hook '${key}': did you mean '${meant}'?`)
     }
-  } else if (isMeantAsHook(key, value)) {
-    throw new ConfigError(`middleware '${name}' has an unknown hook '${key}': did you mean '${nearest(key, known)}'?`)
-  } else if (lists.has(key) && value !== undefined && !Array.isArray(value)) {
-    throw new ConfigError(`middleware '${name}': ${key} is a ${typeof value}, and must be a list`)
+    if (value === undefined) continue
+    if (isHook && typeof value !== 'function') throw fault(`${key} must be a function, and is ${kindOf(value)}`)
+    if (lists.includes(key) && !Array.isArray(value)) throw fault(`${key} must be a list, and is ${kindOf(value)}`)
   }
 }
 
-const known = [...points, 'sanitize']
-
-/** A guard that never runs because of a slip in its name is worse than an error. Other fields are the author's own. */
-function isMeantAsHook(key: string, value: unknown): boolean {
-  if (/^(before|after|around|on)_/.test(key)) return true
-  return typeof value === 'function' && known.some((name) => distance(letters(key), letters(name)) <= 2)
+function kindOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value
 }
 
-function letters(name: string): string {
-  return name.toLowerCase().replaceAll(/[^a-z]/g, '')
-}
-
-const lists = new Set(['provides', 'requires', 'before', 'after', 'tools'])
+const known: readonly string[] = [...points, 'sanitize']
+const hookLike = /^(before|after|around|on)_/
+const policies = ['raise', 'log', 'ignore']
+const lists = ['provides', 'requires', 'before', 'after', 'tools']

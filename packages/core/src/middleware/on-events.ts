@@ -50,16 +50,13 @@ export function onEvents<T extends EventType, Meta>(
   { rewrite = false }: { readonly rewrite?: boolean } = {},
 ): Hook<'on_event', Meta> {
   const hook: Hook<'on_event', Meta> = (ctx, next) => {
-    const finish = (value: void | Drop | AgentEvent): Promise<void | Drop> => {
-      if (value === undefined) return next()
+    const finish = (value: void | Drop | EventOf<T>): Promise<void | Drop> => {
       if (isDecision(value)) return next().then(() => value)
-      Object.assign(ctx, { event: value })
+      if (value !== undefined) Object.assign(ctx, { event: value })
       return next()
     }
     const result = handler(ctx.event as EventOf<T>, ctx)
-    return result instanceof Promise
-      ? result.then((value) => finish(value as void | Drop | AgentEvent))
-      : finish(result as void | Drop | AgentEvent)
+    return result instanceof Promise ? result.then(finish) : finish(result)
   }
   return Object.assign(hook, { [subscription]: { types: new Set<EventType>(types), rewrite } })
 }

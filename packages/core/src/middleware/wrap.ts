@@ -28,7 +28,6 @@ export function unwrap(middleware: AnyMiddleware & { readonly [wrapper]?: Wrappe
 
 /** A wrapper needs the metadata that its members need, which its caller states. */
 function wrap<Meta>(name: string, value: Wrapper): Middleware<Meta> {
-  for (const member of value.members) checkShape(member)
   return Object.freeze({ name, [wrapper]: value })
 }
 
@@ -41,8 +40,9 @@ export function stack<const Metas extends readonly unknown[]>(
   name: string,
   members: MiddlewareList<Metas>,
 ): Middleware<MetaOfAll<Metas>> {
-  if (!Array.isArray(members)) throw new ConfigError(`stack '${name}' takes a list of middleware: stack('${name}', [a, b])`)
-  return wrap(name, { members: members as readonly AnyMiddleware[] })
+  if (!Array.isArray(members)) throw new ConfigError(`stack '${name}' takes a list of middleware`)
+  for (const member of members as readonly AnyMiddleware[]) checkShape(member)
+  return wrap(name, { members })
 }
 
 /**
@@ -54,22 +54,21 @@ export function when<Meta>(
   middleware: Middleware<Meta>,
 ): Middleware<Meta> {
   checkShape(middleware)
-  if (typeof predicate !== 'function')
-    throw new ConfigError(`when(…, '${middleware.name}') takes a function that returns a boolean`)
-  return wrap(middleware.name, { members: [middleware], predicate })
+  const { name } = middleware
+  if (typeof predicate !== 'function') throw new ConfigError(`when(…, '${name}') takes a function`)
+  return wrap(name, { members: [middleware], predicate })
 }
 
 /** Shows a middleware's tool hooks, and the events of tool calls, only to the calls of these tools: by name, names or pattern. */
 export function forTools<Meta>(filter: ToolFilter, middleware: Middleware<Meta>): Middleware<Meta> {
   checkShape(middleware)
+  const { name } = middleware
   if (filter instanceof RegExp) {
     // A copy without g and y: those keep a position between tests.
-    const pattern = new RegExp(filter.source, filter.flags.replace(/[gy]/g, ''))
-    return wrap(middleware.name, { members: [middleware], tools: (toolName) => pattern.test(toolName) })
+    const pattern = new RegExp(filter, filter.flags.replace(/[gy]/g, ''))
+    return wrap(name, { members: [middleware], tools: (toolName) => pattern.test(toolName) })
   }
-  if (typeof filter !== 'string' && !Array.isArray(filter)) {
-    throw new ConfigError(`forTools(…, '${middleware.name}') takes a tool name, a list of names or a RegExp`)
-  }
-  const names = new Set(typeof filter === 'string' ? [filter] : filter)
-  return wrap(middleware.name, { members: [middleware], tools: (toolName) => names.has(toolName) })
+  const names = typeof filter === 'string' ? [filter] : filter
+  if (!Array.isArray(names)) throw new ConfigError(`forTools(…, '${name}') takes a tool name, a list of them or a RegExp`)
+  return wrap(name, { members: [middleware], tools: (toolName) => names.includes(toolName) })
 }

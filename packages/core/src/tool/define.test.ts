@@ -42,7 +42,7 @@ describe('defineTool', () => {
     ['an empty name', { name: '' }, /a tool needs a name/],
     ['no description', { description: undefined }, /tool 'read' needs a description/],
     ['no input', { input: undefined }, /tool 'read' has no usable schema/],
-    ['an input that is no object', { input: z.string() }, /tool 'read'.*of type "string"/],
+    ['an input that is no object', { input: z.string() }, /tool 'read'.*must be "object" and is "string"/],
     ['no execute', { execute: undefined }, /tool 'read' needs execute/],
     ['a bad output schema', { output: 'string' }, /tool 'read' has no usable schema/],
     ['no time', { timeoutMs: 0 }, /tool 'read': timeoutMs is 0/],

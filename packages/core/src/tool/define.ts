@@ -84,28 +84,21 @@ export interface Tool {
  * })
  */
 export function defineTool<Input extends StandardSchemaLike | JsonObject>(options: ToolOptions<Input>): Tool {
-  const { name, description, input, output, execute, parallel = true, idempotent = false, timeoutMs, maxResultChars } = options
-  if (typeof name !== 'string' || !name) throw new ConfigError('a tool needs a name: a string that is not empty')
-  if (typeof description !== 'string')
-    throw new ConfigError(`tool '${name}' needs a description: a string that tells the model what it does`)
-  if (typeof execute !== 'function') throw new ConfigError(`tool '${name}' needs execute: a function of (args, ctx)`)
+  const { input, output, parallel = true, idempotent = false, ...rest } = options
+  const { name, description, execute, timeoutMs, maxResultChars } = rest
+  if (typeof name !== 'string' || !name) throw new ConfigError('a tool needs a name')
+  if (typeof description !== 'string') throw new ConfigError(`tool '${name}' needs a description, for the model`)
+  if (typeof execute !== 'function') throw new ConfigError(`tool '${name}' needs execute(args, ctx)`)
+  for (const [option, value] of Object.entries({ timeoutMs, maxResultChars })) {
+    if (value !== undefined && !(Number.isFinite(value) && value > 0))
+      throw new ConfigError(`tool '${name}': ${option} is ${value}, and must be a finite number above 0`)
+  }
   return Object.freeze({
-    name,
-    description,
+    ...rest,
+    execute: execute as Tool['execute'],
     schema: toSchema(input, name),
     ...(output !== undefined && { output: toValidate(output, name) }),
-    execute: execute as Tool['execute'],
     parallel,
     idempotent,
-    ...limit(name, 'timeoutMs', timeoutMs),
-    ...limit(name, 'maxResultChars', maxResultChars),
   })
-}
-
-function limit(toolName: string, option: string, value: number | undefined): Record<string, number> {
-  if (value === undefined) return {}
-  if (Number.isFinite(value) && value > 0) return { [option]: value }
-  throw new ConfigError(
-    `tool '${toolName}': ${option} is ${String(value)}, and it must be a finite number above 0; leave it out for the default`,
-  )
 }

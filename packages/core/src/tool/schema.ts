@@ -1,9 +1,10 @@
-import { fromJSONSchema, toJSONSchema } from 'zod'
+import { fromJSONSchema, globalRegistry, toJSONSchema } from 'zod'
 import type { ZodType } from 'zod'
 import { ConfigError, messageOf } from '../errors.ts'
 import { copyJson, frozenCopy } from '../freeze.ts'
 import { issuesText } from '../issues.ts'
 import type { Issue } from '../issues.ts'
+import { isObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 
 /** A schema of any library that follows Standard Schema v1 (standardschema.dev). Only its structure counts. */
@@ -34,22 +35,15 @@ export interface Schema {
   readonly validate: (args: JsonObject) => Validated | Promise<Validated>
 }
 
-const example = 'z.object({ path: z.string() })'
-
 /**
  * The schema of a tool's arguments, from a Standard Schema that carries its JSON Schema (zod 4, ArkType, Valibot's
- * `toStandardJsonSchema`), or from a JSON Schema, which is shown as it is and validated by zod.
+ * `toStandardJsonSchema`), or from a JSON Schema, which is validated by zod.
  *
  * @throws ConfigError that names the tool: no schema, none that the model can be shown, not of type 'object'.
  */
 export function toSchema(input: StandardSchemaLike | JsonObject, toolName: string): Schema {
   const validate = toValidate(input, toolName)
-  const jsonSchema = isStandard(input) ? standardJson(input, toolName) : inlineRoot(input)
-  if (jsonSchema['type'] !== 'object') {
-    throw new ConfigError(
-      `tool '${toolName}': its input schema is ${kindOf(jsonSchema)}, and a tool's arguments are an object: wrap it, as in ${example}`,
-    )
-  }
+  const jsonSchema = attempt(toolName, () => shown(input))
   return Object.freeze({
     jsonSchema: frozenCopy(jsonSchema),
     validate(args: JsonObject) {
@@ -69,15 +63,7 @@ export function toSchema(input: StandardSchemaLike | JsonObject, toolName: strin
  * @throws ConfigError that names the tool when it is neither, or uses JSON Schema keywords that zod cannot check.
  */
 export function toValidate(schema: StandardSchemaLike | JsonObject, toolName: string): Validate {
-  if (!isStandard(schema)) {
-    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-      throw new ConfigError(
-        `tool '${toolName}' has no usable schema: give a Standard Schema such as ${example}, or a JSON Schema object`,
-      )
-    }
-    schema = fromJson(schema, toolName)
-  }
-  const standard = schema['~standard']
+  const standard = attempt(toolName, () => (isStandard(schema) ? schema : fromJson(schema)))['~standard']
   return (value) => {
     try {
       const result = standard.validate(value)
@@ -98,55 +84,41 @@ function refuse(error: unknown): Validated {
 
 // ArkType's schemas are functions.
 function isStandard(input: unknown): input is StandardSchemaLike {
-  return ((typeof input === 'object' && input !== null) || typeof input === 'function') && '~standard' in input
+  return (isObject(input) || typeof input === 'function') && '~standard' in input
 }
 
-function fromJson(schema: JsonObject, toolName: string): ZodType {
-  try {
-    return fromJSONSchema(schema, { defaultTarget: 'definitions' in schema ? 'draft-7' : 'draft-2020-12' })
-  } catch (error) {
-    throw new ConfigError(
-      `tool '${toolName}': its JSON Schema cannot be checked here (${messageOf(error)}): change it, or give a Standard Schema whose jsonSchema.input() returns it`,
-      { cause: error },
-    )
-  }
+function fromJson(schema: JsonObject): StandardSchemaLike {
+  if (!isObject(schema)) throw new TypeError('give a Standard Schema such as z.object({ path: z.string() }), or a JSON Schema')
+  return fromJSONSchema(schema, { defaultTarget: 'definitions' in schema ? 'draft-7' : 'draft-2020-12' })
 }
 
-function standardJson(schema: StandardSchemaLike, toolName: string): JsonObject {
-  const { jsonSchema, vendor } = schema['~standard']
+/** What the model is shown: which draft it is tells it nothing. */
+function shown(input: StandardSchemaLike | JsonObject): JsonObject {
+  const { $schema: _, ...json } = (isStandard(input) ? converted(input) : input) as JsonObject
+  if (json['type'] === 'object') return json
+  throw new TypeError(`its type must be "object" and is ${JSON.stringify(json['type'])}: wrap it in an object`)
+}
+
+function converted(schema: StandardSchemaLike): object {
   // zod/mini leaves its converter out.
-  if (!jsonSchema && !('_zod' in schema)) {
-    throw new ConfigError(
-      `tool '${toolName}': a schema of '${vendor}' without its JSON Schema cannot be shown to the model: give one that follows Standard JSON Schema, such as zod 4's, ArkType's or Valibot's toStandardJsonSchema(schema)`,
-    )
-  }
+  if ('_zod' in schema) return toJSONSchema(schema as never, { io: 'input', metadata })
+  const { jsonSchema, vendor } = schema['~standard']
+  if (jsonSchema) return jsonSchema.input({ target: 'draft-2020-12' })
+  throw new TypeError(`'${vendor}' gives no JSON Schema for it; of Valibot's, toStandardJsonSchema(schema) does`)
+}
+
+// Without ids: what has one is written as a reference, also at the root, where providers want to read the type.
+const metadata = {
+  get(schema: ZodType) {
+    const { id: _, ...meta } = globalRegistry.get(schema) ?? {}
+    return meta
+  },
+} as typeof globalRegistry
+
+function attempt<Result>(toolName: string, work: () => Result): Result {
   try {
-    const json = jsonSchema ? jsonSchema.input({ target: 'draft-2020-12' }) : toJSONSchema(schema as never, { io: 'input' })
-    // Which draft it is tells a model nothing.
-    const { $schema: _, ...rest } = json as JsonObject
-    return inlineRoot(rest)
-  } catch (error) {
-    throw new ConfigError(
-      `tool '${toolName}': its input schema has no JSON Schema form (${messageOf(error)}): use types that JSON has`,
-      { cause: error },
-    )
+    return work()
+  } catch (cause) {
+    throw new ConfigError(`tool '${toolName}' has no usable schema: ${messageOf(cause)}`, { cause })
   }
-}
-
-// A schema with a name of its own is written as a reference at the root, where providers want to read the type.
-function inlineRoot(json: JsonObject): JsonObject {
-  const { $ref, ...rest } = json
-  const [, group = '', name = ''] = (typeof $ref === 'string' && /^#\/(\$defs|definitions)\/([^/]+)$/.exec($ref)) || []
-  // As JSON pointers write them.
-  const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
-  const { [key]: root, ...others } = (json[group] ?? {}) as JsonObject
-  if (!root) return json
-  // A recursive schema still refers to itself by name.
-  const recursive = JSON.stringify([root, others]).includes(JSON.stringify($ref))
-  const definitions = recursive ? json[group] : Object.keys(others).length > 0 ? others : undefined
-  return copyJson({ ...rest, ...(root as JsonObject), [group]: definitions }) as JsonObject
-}
-
-function kindOf({ type }: JsonObject): string {
-  return type === undefined ? 'of no single type' : `of type ${JSON.stringify(type)}`
 }

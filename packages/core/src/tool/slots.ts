@@ -15,9 +15,14 @@ export class Slots {
   }
 
   /** Runs the task in its turn. */
-  async run(alone: boolean, task: () => Promise<void>): Promise<void> {
-    if (!this.#admits(alone) || this.#waiting.length > 0) await new Promise<void>((start) => this.#waiting.push({ alone, start }))
-    else this.#begin(alone)
+  run(alone: boolean, task: () => Promise<void>): Promise<void> {
+    return new Promise((done) => {
+      this.#waiting.push({ alone, start: () => done(this.#take(task)) })
+      this.#next()
+    })
+  }
+
+  async #take(task: () => Promise<void>): Promise<void> {
     try {
       await task()
     } finally {
@@ -27,20 +32,16 @@ export class Slots {
     }
   }
 
-  #admits(alone: boolean): boolean {
-    return !this.#alone && this.#running < (alone ? 1 : this.#limit)
-  }
-
-  #begin(alone: boolean): void {
-    this.#running++
-    this.#alone = alone
-  }
-
   #next(): void {
     for (let [first] = this.#waiting; first && this.#admits(first.alone); [first] = this.#waiting) {
       this.#waiting.shift()
-      this.#begin(first.alone)
+      this.#running++
+      this.#alone = first.alone
       first.start()
     }
+  }
+
+  #admits(alone: boolean): boolean {
+    return !this.#alone && this.#running < (alone ? 1 : this.#limit)
   }
 }

@@ -1,6 +1,6 @@
 import { isDecision } from '../decision.ts'
 import type { Drop } from '../decision.ts'
-import type { AgentEvent, EventOf, EventType } from '../event/event.ts'
+import type { EventOf, EventType } from '../event/event.ts'
 import type { Ctx, Hook } from '../hooks.ts'
 
 type Handler<T extends EventType, Meta, Result> = (

@@ -372,7 +372,7 @@ function answersFailure(value: unknown, { phase }: Readonly<Record<string, unkno
 }
 
 /** Is it a whole step, or the text of one? */
-export function isStepOrText(value: unknown): value is LLMStep | string {
+function isStepOrText(value: unknown): value is LLMStep | string {
   return typeof value === 'string' || isStep(value)
 }
 

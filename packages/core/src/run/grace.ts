@@ -3,7 +3,7 @@ import type { Frame } from '../chain/frame.ts'
 import type { ActiveRun } from './active-run.ts'
 
 /** How long layers have to unwind after a cancel, in milliseconds. */
-export const graceMs = 50
+const graceMs = 50
 
 /** How often it is looked at again after that: a layer that has hung for one interval is given up too. */
 const sweepMs = 10

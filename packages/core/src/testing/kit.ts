@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import type { Agent, AgentEvent, EventType, Input, Message, Middleware, Point, RunOptions, RunResult } from '@koagent/core'
-import { onEvents } from '@koagent/core'
 import { points } from '../hooks.ts'
 import { inspect } from '../session/pairs.ts'
 
@@ -75,9 +74,4 @@ export function recorder(name: string, trace: string[]): Middleware {
     }
   const hooks = Object.fromEntries(points.filter((point) => point !== 'on_event').map((point) => [point, hook(point)]))
   return { name, ...hooks }
-}
-
-/** A middleware that keeps the events of these types. */
-export function collect(types: readonly EventType[], into: AgentEvent[]): Middleware {
-  return { name: 'collect', on_event: onEvents(types, (event) => void into.push(event)) }
 }

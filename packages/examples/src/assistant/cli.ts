@@ -10,7 +10,7 @@ import type { Connection, Environment } from './model.ts'
 import { renderer } from './render.ts'
 import { painter } from './text.ts'
 
-export const defaultRequest =
+const defaultRequest =
   'List the files in packages, read ../package.json, read packages/examples/src/assistant/fixtures/service.env, ' +
   'search packages/core/src for "koa-compose" and run rm -rf build'
 

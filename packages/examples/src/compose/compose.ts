@@ -13,7 +13,7 @@ const brief = defineMiddleware({
 })
 
 /** What every agent of the house gets, outermost first. A stack is a middleware: it can be shared, nested and published. */
-export const house: Middleware<{ hurry?: boolean }> = stack('house', [
+const house: Middleware<{ hurry?: boolean }> = stack('house', [
   stack('observers', [logging(), timing()]),
   forTools(/^(write|delete)_/, readOnly),
   when<{ hurry?: boolean }>((ctx) => ctx.metadata.hurry === true, brief),

@@ -244,7 +244,7 @@ async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {
   try {
     return await _runLoop(run)
   } finally {
-    if (run.parts.ownSession) await endSession(run, 'run_end', 1_500)
+    if (run.ownSession) await endSession(run, 'run_end', 1_500)
     end()
   }
 }

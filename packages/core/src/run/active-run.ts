@@ -39,7 +39,7 @@ export interface RunParts {
   readonly instructions: string | undefined
   readonly tools: readonly Tool[]
   readonly toolConcurrency: number
-  readonly maxTurns: number
+  maxTurns: number
   readonly trace: boolean
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
@@ -69,31 +69,19 @@ interface ThroughOptions {
   readonly yesUpTo?: number
 }
 
-/** One run while it lasts: what its loop, its layers and its tools share. */
+/** One run while it lasts: its parts, and what its loop, its layers and its tools share. */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every part
+export interface ActiveRun extends RunParts {}
 export class ActiveRun {
-  readonly runId: string
-  readonly agent: RunParts['agent']
-  readonly parts: RunParts
   readonly path: readonly string[] = Object.freeze([])
-  readonly chains: Chains
-  readonly trace: boolean
-  readonly sanitizer: Sanitizer | undefined
-  readonly input: UserMessage
-  readonly metadata: unknown
-  readonly session: Session
   readonly sessionView: SessionView
   /** Through it all writes go. */
   readonly handle: SessionHandle
-  readonly controller: RunController
   readonly cancellation: Cancellation
-  readonly runtime: Runtime
-  readonly logger: Logger
-  readonly state: StateStore
   readonly unit: Unit = new Unit('run', 0)
   /** Chains in progress. */
   readonly passes: Set<Pass> = new Set()
   readonly grace: Grace = new Grace(this)
-  maxTurns: number
   turns = 0
   continuations = 0
   usage: Usage = noUsage
@@ -110,16 +98,8 @@ export class ActiveRun {
   readonly #helpers = new Map<string, number>()
 
   constructor(parts: RunParts, queue?: EventQueue) {
-    this.parts = parts
-    this.runId = parts.runId
-    this.agent = parts.agent
-    this.chains = parts.chains
-    this.trace = parts.trace
-    this.sanitizer = parts.sanitizer
-    this.input = parts.input
-    this.metadata = parts.metadata
-    this.session = parts.session
-    const { session } = parts
+    Object.assign(this, parts)
+    const { session, controller } = parts
     this.sessionView = Object.freeze({
       id: session.id,
       get messages() {
@@ -127,12 +107,7 @@ export class ActiveRun {
       },
     })
     this.handle = new SessionHandle(session, () => (this.#callIds = undefined))
-    this.controller = parts.controller
-    this.cancellation = parts.controller.cancellation
-    this.runtime = parts.runtime
-    this.logger = parts.logger
-    this.state = parts.state
-    this.maxTurns = parts.maxTurns
+    this.cancellation = controller.cancellation
     this.#emitter = new Emitter(this, queue)
   }
 
@@ -339,7 +314,7 @@ export class ActiveRun {
 
   /** The request of a step before any layer has seen it. */
   request(unit: Unit): StepRequest {
-    const { model, instructions, tools } = this.parts
+    const { model, instructions, tools } = this
     return {
       model,
       ...(instructions === undefined ? {} : { system: instructions }),

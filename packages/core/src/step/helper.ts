@@ -15,7 +15,7 @@ import { Step } from './step.ts'
 export async function helperStep(run: ActiveRun, request: HelperRequest, pass: Pass, layer: Layer, n: number): Promise<LLMStep> {
   run.check()
   const unit = new Unit(`help:${pass.unit.op}:${layer.name}:${n}`, pass.unit.turn)
-  const { model } = run.parts
+  const { model } = run
   // Layers that are asking already stay out, or they would ask for ever.
   const excluded = new Set([...(pass.excluded ?? []), layer])
   const outcome = await new Step(run, unit, { model, tools: [], ...request }, excluded).take()

@@ -62,7 +62,7 @@ class Batch {
     this.#run = run
     this.#calls = calls
     this.#batch = batch
-    this.#slots = new Slots(run.parts.toolConcurrency)
+    this.#slots = new Slots(run.toolConcurrency)
   }
 
   /** Must the run end here? Then nothing starts any more. */

@@ -19,7 +19,7 @@ export class RunController {
   /** @internal */
   readonly cancellation: Cancellation = new Cancellation()
   #attachment: Attachment | undefined
-  #state: 'new' | 'running' | 'decided' | 'ended' = 'new'
+  #state: 'new' | 'running' | 'decided' = 'new'
 
   get cancelled(): boolean {
     return this.cancellation.cancelled
@@ -41,7 +41,7 @@ export class RunController {
    * @returns whether it took effect: false when the run's outcome was already decided. (Layers that then hold up its end are given up all the same.)
    */
   cancel(reason?: unknown): boolean {
-    if (this.#state === 'ended' || this.cancelled) return false
+    if (this.cancelled) return false
     const effective = this.#state !== 'decided'
     if (effective) this.cancellation.cancel(reason, this.#attachment?.runId)
     this.#attachment?.onCancel()
@@ -61,7 +61,7 @@ export class RunController {
 
   /** @internal */
   close(): void {
-    this.#state = 'ended'
+    this.decide()
     this.#attachment = undefined
   }
 }

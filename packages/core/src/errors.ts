@@ -17,14 +17,13 @@ interface KoagentErrorOptions {
 
 /** Every error of koagent's own. `code` is stable; the message says what happened, where and what to do. */
 export class KoagentError extends Error {
-  readonly code: string
-  readonly runId: string | undefined
+  declare readonly code: string
+  declare readonly runId?: string | undefined
 
+  /** Other fields of `options` become the error's own. */
   constructor(code: string, message: string, options: KoagentErrorOptions = {}) {
     super(message, options)
-    this.name = new.target.name
-    this.code = code
-    this.runId = options.runId
+    Object.assign(this, { name: new.target.name, code, ...options })
   }
 }
 
@@ -37,25 +36,24 @@ export class ConfigError extends KoagentError {
 
 /** A middleware broke the rules of its hook point, such as a second `next()`. */
 export class HookContractError extends KoagentError {
-  readonly middleware: string
-  readonly point: string
+  declare readonly middleware: string
+  declare readonly point: string
 
   constructor(middleware: string, point: string, message: string, options?: KoagentErrorOptions) {
-    super('hook_contract', `middleware '${middleware}' at ${point}: ${message}`, options)
-    this.middleware = middleware
-    this.point = point
+    const fields = { ...options, middleware, point }
+    super('hook_contract', `middleware '${middleware}' at ${point}: ${message}`, fields)
   }
 }
 
 /** A model call failed, or a request was refused before it was sent. */
 export class ModelError extends KoagentError {
-  readonly status: number | undefined
+  declare readonly status?: number | undefined
   /** May the same request succeed later? */
-  readonly retryable: boolean
+  declare readonly retryable: boolean
   /** How long the provider asked to wait, in milliseconds: finite and not negative. */
-  readonly retryAfterMs: number | undefined
-  readonly provider: string | undefined
-  readonly requestId: string | undefined
+  declare readonly retryAfterMs?: number | undefined
+  declare readonly provider?: string | undefined
+  declare readonly requestId?: string | undefined
 
   constructor(
     message: string,
@@ -68,24 +66,18 @@ export class ModelError extends KoagentError {
       readonly requestId?: string | undefined
     },
   ) {
-    super(options.code ?? 'model', message, options)
-    this.retryable = options.retryable
-    this.status = options.status
-    this.retryAfterMs = options.retryAfterMs
-    this.provider = options.provider
-    this.requestId = options.requestId
+    super('model', message, options)
   }
 }
 
 /** A tool call could not be carried out as asked: unknown tool, bad arguments, time limit, invalid output. */
 export class ToolError extends KoagentError {
-  readonly toolName: string
-  readonly callId: string
+  declare readonly toolName: string
+  declare readonly callId: string
 
   constructor(toolName: string, callId: string, message: string, options?: KoagentErrorOptions) {
-    super('tool', message, options)
-    this.toolName = toolName
-    this.callId = callId
+    const fields = { ...options, toolName, callId }
+    super('tool', message, fields)
   }
 }
 
@@ -103,17 +95,12 @@ export class RunCancelledError extends KoagentError {
 
 /** A second run wanted a session that is in use. */
 export class SessionBusyError extends KoagentError {
-  readonly sessionId: string
-  readonly holder: string
+  declare readonly sessionId: string
+  declare readonly holder: string
 
   constructor(sessionId: string, holder: string, options?: KoagentErrorOptions) {
-    super(
-      'session_busy',
-      `session '${sessionId}' is in use by run '${holder}': wait for its end, or use another session`,
-      options,
-    )
-    this.sessionId = sessionId
-    this.holder = holder
+    const fields = { ...options, sessionId, holder }
+    super('session_busy', `session '${sessionId}' is in use by run '${holder}': wait for its end, or use another session`, fields)
   }
 }
 

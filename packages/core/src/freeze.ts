@@ -1,4 +1,3 @@
-import { isObject } from './json.ts'
 import type { Json } from './json.ts'
 
 /**
@@ -36,27 +35,32 @@ export function deepFreeze<T>(value: T): T {
  * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values, absent fields (`undefined`) are left out.
  */
 export function frozenCopy<T>(value: T): T {
-  return deepFreeze(copyOf(value, isDeepFrozen) as T)
+  const copy = copyOf(value, new Map())
+  if (isPlain(copy)) frozen.add(copy)
+  return copy as T
 }
 
 /** A deep copy that its owner may change. Absent fields (`undefined`) are left out. */
 export function copyJson(value: Json): Json {
-  return copyOf(value, () => false) as Json
+  return copyOf(value) as Json
 }
 
-function copyOf(value: unknown, isShared: (value: object) => boolean, copies: Map<object, unknown> = new Map()): unknown {
-  if (!isPlain(value) || isShared(value)) return value
-  const made = copies.get(value)
+/** @param copies what has been copied so far, where the copy is to be frozen and what is frozen shared */
+function copyOf(value: unknown, copies?: Map<object, unknown>): unknown {
+  if (!isPlain(value) || (copies && frozen.has(value))) return value
+  const made = copies?.get(value)
   if (made) return made
   // Spread makes a field of a key named `__proto__`, where an assignment to an empty object would set the prototype.
-  const copy = (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
-  copies.set(value, copy)
-  for (const key of Object.keys(copy)) {
-    const field = copy[key]
-    if (isPlain(field)) copy[key] = copyOf(field, isShared, copies)
-    else if (field === undefined && !Array.isArray(copy)) delete copy[key]
-  }
-  return copy
+  const copy = Array.isArray(value) ? [...value] : ({ ...value } as Record<string, unknown>)
+  copies?.set(value, copy)
+  if (Array.isArray(copy)) copy.forEach((item, i) => (copy[i] = copyOf(item, copies)))
+  else
+    for (const key of Object.keys(copy)) {
+      const field = copy[key]
+      if (field === undefined) delete copy[key]
+      else if (typeof field === 'object') copy[key] = copyOf(field, copies)
+    }
+  return copies ? Object.freeze(copy) : copy
 }
 
 /** Freezes a list whose members are deeply frozen already, without looking at them. */
@@ -77,7 +81,8 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
 
 /** Is it an array, or an object made by a literal, `JSON.parse` or `Object.create(null)`, from any realm? */
 export function isPlain(value: unknown): value is object {
-  if (!isObject(value)) return Array.isArray(value)
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }

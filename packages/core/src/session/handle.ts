@@ -8,40 +8,35 @@ import type { Session } from './session.ts'
 export class SessionHandle {
   /** What hooks get that may write. */
   readonly session: Session
-  readonly #stored: Session
-  readonly #onWrite: () => void
+  readonly append: Session['append']
+  readonly replace: Session['replace']
   #busy: Promise<void> | undefined
   #open = true
 
   /** @param onWrite called before each write by a hook */
   constructor(stored: Session, onWrite: () => void) {
-    this.#stored = stored
-    this.#onWrite = onWrite
+    const { id } = stored
+    this.append = (messages) => this.#next(() => stored.append(messages))
+    this.replace = (messages) => this.#next(() => stored.replace(messages))
+    const byHook =
+      (write: Session['append']): Session['append'] =>
+      (messages) => {
+        if (!this.#open)
+          throw new KoagentError(
+            'session_released',
+            `session '${id}': the run of this ctx.session is over; keep the session itself`,
+          )
+        onWrite()
+        return write(messages)
+      }
     this.session = Object.freeze<Session>({
-      id: stored.id,
+      id,
       get messages() {
         return stored.messages
       },
-      append: (messages) => this.#byHook(() => stored.append(messages)),
-      replace: (messages) => this.#byHook(() => stored.replace(messages)),
+      append: byHook(this.append),
+      replace: byHook(this.replace),
     })
-  }
-
-  #byHook(write: () => void | Promise<void>): void | Promise<void> {
-    if (!this.#open) {
-      const { id } = this.session
-      throw new KoagentError('session_released', `session '${id}': the run of this ctx.session is over; keep the session itself`)
-    }
-    this.#onWrite()
-    return this.#next(write)
-  }
-
-  append(messages: Parameters<Session['append']>[0]): void | Promise<void> {
-    return this.#next(() => this.#stored.append(messages))
-  }
-
-  replace(messages: Parameters<Session['replace']>[0]): void | Promise<void> {
-    return this.#next(() => this.#stored.replace(messages))
   }
 
   /** At once where no other write is under way, so that a session in memory stays synchronous. */

@@ -1,6 +1,6 @@
 import { isDeepFrozen } from '../freeze.ts'
 import { callsOf } from '../message.ts'
-import type { Message, ToolCallPart } from '../message.ts'
+import type { Message, ToolCallPart, ToolResultPart } from '../message.ts'
 import { isLegalName } from '../step/names.ts'
 
 /** What is known of a history. */
@@ -25,7 +25,7 @@ interface Sound {
  * by one tool message with exactly their results, in call order. Of a frozen history only what is new since the last time is looked at.
  */
 export function inspect(messages: readonly Message[]): History {
-  const [first] = messages
+  const first = messages[0]
   if (!first) return {}
   const before = isDeepFrozen(messages) ? known.get(first) : undefined
   if (before) known.delete(first)
@@ -40,8 +40,10 @@ export function inspect(messages: readonly Message[]): History {
   for (let i = start; i <= messages.length; i++) {
     const message = messages[i]
     const results = message?.role === 'tool' ? message.content : []
-    if ((message?.role === 'tool') !== open.length > 0 || idsOf(results) !== idsOf(open))
-      return { problem: `messages[${i}] must hold the results of the calls before it, and of no other: ${idsOf(open)}` }
+    if ((message?.role === 'tool') !== open.length > 0 || !isAnswered(open, results)) {
+      const ids = open.map(({ callId }) => callId)
+      return { problem: `messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}` }
+    }
     open = message ? callsOf(message) : []
     for (const call of open) {
       const { callId, toolName } = call
@@ -63,6 +65,6 @@ function sharedStart(before: readonly Message[], messages: readonly Message[]): 
   return before[at]?.role === 'tool' ? at - 1 : at
 }
 
-function idsOf(parts: readonly { readonly callId: string }[]): string {
-  return JSON.stringify(parts.map(({ callId }) => callId))
+function isAnswered(open: readonly ToolCallPart[], results: readonly ToolResultPart[]): boolean {
+  return open.length === results.length && open.every(({ callId }, i) => callId === results[i]?.callId)
 }

@@ -115,15 +115,9 @@ describe('toJson', () => {
     expect(text.length).toBeLessThan(5000)
   })
 
-  test('toJSON is not asked of what it returned itself', () => {
+  test('a toJSON that makes a new object for ever comes to an end', () => {
     const endless = (): object => ({ toJSON: endless })
-    expect(toJson(endless())).toEqual({})
-  })
-
-  test('a Map in a cycle comes to an end', () => {
-    const map = new Map<string, unknown>()
-    map.set('self', map)
-    expect(JSON.stringify(toJson(map))).toContain('[nested too deeply]')
+    expect(toJson(endless())).toBe('[nested too deeply]')
   })
 
   test('a value that doubles on each level comes to an end', () => {

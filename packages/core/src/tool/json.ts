@@ -13,34 +13,53 @@ const maxBytes = 32_768
  * become a note in brackets, and so does the whole when reading it throws or there are more than a million values.
  */
 export function toJson(value: unknown): Json {
-  const open: unknown[] = []
+  const open = new Set<object>()
   let count = 0
-  function replace(this: Record<string, unknown>, key: string, json: unknown): unknown {
+  /** undefined stands for what JSON leaves out. */
+  function write(part: unknown): Json | undefined {
     if (++count > maxValues) throw new Error(`more than ${maxValues} values`)
-    if (typeof json === 'bigint' || (typeof json === 'number' && !Number.isFinite(json))) return String(json)
-    // Whoever copies it by assignment would set a prototype.
-    if (key === '__proto__') return undefined
-    if (typeof json !== 'object' || json === null) return json
-    while (open.length > 0 && open.at(-1) !== this) open.pop()
-    if (open.includes(json)) return '[circular]'
-    if (open.length >= maxDepth) return '[nested too deeply]'
-    const plain = plainForm(this[key]) ?? json
-    open.push(plain)
-    return plain
+    if (typeof part === 'string' || typeof part === 'boolean' || part === null) return part
+    // JSON has no negative zero.
+    if (typeof part === 'number') return Number.isFinite(part) ? part + 0 : String(part)
+    if (typeof part === 'bigint') return String(part)
+    if (typeof part !== 'object') return undefined
+    if (open.has(part)) return '[circular]'
+    if (open.size >= maxDepth) return '[nested too deeply]'
+    open.add(part)
+    const plain = plainForm(part)
+    const json = plain === part ? members(part) : write(plain)
+    open.delete(part)
+    return json
+  }
+  function members(part: object): Json {
+    const list: Json[] = []
+    if (Array.isArray(part)) {
+      for (const item of part) list.push(write(item) ?? null)
+      return list
+    }
+    const fields: Record<string, Json> = {}
+    for (const key of Object.keys(part)) {
+      const field = write((part as Record<string, unknown>)[key])
+      // An assignment to `__proto__` would set the prototype.
+      if (field !== undefined && key !== '__proto__') fields[key] = field
+    }
+    return fields
   }
   try {
-    return JSON.parse(JSON.stringify(value, replace) ?? 'null') as Json
+    return write(value) ?? null
   } catch (error) {
     return `[unreadable: ${messageOf(error)}]`
   }
 }
 
-/** What JSON would lose or, of a Buffer, spell out. */
-function plainForm(value: unknown): unknown {
+/** The value itself, but for what JSON would lose and for what has a JSON form of its own. */
+function plainForm(value: object): unknown {
   if (value instanceof Error) return { name: value.name, message: value.message }
   if (value instanceof Map) return Object.fromEntries(value)
   if (value instanceof Set) return [...value]
-  return value instanceof ArrayBuffer || ArrayBuffer.isView(value) ? base64(value) : undefined
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return base64(value)
+  const { toJSON } = value as { toJSON?: unknown }
+  return typeof toJSON === 'function' ? toJSON.call(value, '') : value
 }
 
 function base64(bytes: ArrayBuffer | ArrayBufferView): string {

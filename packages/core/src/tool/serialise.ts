@@ -40,8 +40,10 @@ function textResult(text: string, isError?: boolean): ToolResult {
 
 function result(parts: readonly ContentPart[], isError = false, value?: Json): ToolResult {
   const full = parts.filter((part) => part.type !== 'text' || part.text)
-  const content = full.length > 0 ? full : [{ type: 'text', text: nothing }]
-  const whole = deepFreeze({ content, isError, ...(value !== undefined && { value }) }) as ToolResult
+  const content: readonly ContentPart[] = full.length > 0 ? full : [{ type: 'text', text: nothing }]
+  for (const part of content) Object.freeze(part)
+  const whole = { content: Object.freeze(content), isError, ...(value !== undefined && { value: deepFreeze(value) }) }
+  Object.freeze(whole)
   made.add(whole)
   return whole
 }

@@ -113,7 +113,10 @@ describe('streams', () => {
 
   test('a signal that was aborted before gives no part', async () => {
     const reason = new Error('too late')
-    const answer = demoModel().stream({ messages: [user('hm')], tools: [] }, { signal: AbortSignal.abort(reason) })
+    const answer = demoModel({ delayMs: 60_000 }).stream(
+      { messages: [user('hm')], tools: [] },
+      { signal: AbortSignal.abort(reason) },
+    )
     const parts = answer[Symbol.asyncIterator]()
     await expect(parts.next()).rejects.toBe(reason)
   })

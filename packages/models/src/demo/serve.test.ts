@@ -239,7 +239,7 @@ describe('requests', () => {
     ['no JSON', '{', /no JSON/],
     ['no object', '[]', /must be a JSON object/],
     ['no messages', { messages: [] }, /at least one message/],
-    ['a message without a role', { messages: [{ content: 'hi' }] }, /messages\[0\]/],
+    ['a message without a role', { messages: [{ content: 'hi' }] }, /messages\[0\]' must be an object with a role/],
     ['an unknown role', { messages: [{ role: 'boss' }] }, /unknown role 'boss'/],
     ['a result without its call', { messages: [{ role: 'tool', tool_call_id: 'x', content: '' }] }, /the call 'x'/],
     ['a tool without a name', { messages, tools: [{}] }, /tools\[0\]/],
@@ -328,6 +328,7 @@ describe('a client that goes away', () => {
       const before = given
       await setTimeout(100)
       expect(given).toBe(before)
+      expect(given).toBeLessThan(1000)
     }, 10_000)
     request.destroy()
   })

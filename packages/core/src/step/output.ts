@@ -1,17 +1,16 @@
 import type { Unit } from '../chain/layer.ts'
-import type { StepFields } from '../event/event.ts'
+import type { EventFields, StepFields } from '../event/event.ts'
 import { textOf } from '../message.ts'
-import type { LLMStep } from '../model.ts'
+import type { AssistantMessage, ToolCallPart } from '../message.ts'
 import type { ActiveRun } from '../run/active-run.ts'
-import type { Deltas } from './read.ts'
 
 /** What consumers have heard of a step so far, and how it is taken back. */
 export class Output {
-  attempt = 1
   readonly #run: ActiveRun
   readonly #unit: Unit
   /** A middleware's own model call tells nobody. */
   readonly #audible: boolean
+  #fields: StepFields
   #text = ''
   #reasoning = ''
   #out = false
@@ -20,68 +19,68 @@ export class Output {
     this.#run = run
     this.#unit = unit
     this.#audible = audible
+    this.#fields = { stepId: unit.op, attempt: 1 }
   }
 
-  get #fields(): StepFields {
-    return { stepId: this.#unit.op, attempt: this.attempt }
+  get attempt(): number {
+    return this.#fields.attempt
   }
 
-  deltas(toolName: (name: string) => string): Deltas {
-    const run = this.#run
-    const unit = this.#unit
-    if (!this.#audible) return { text: () => {}, reasoning: () => {}, args: () => {}, call: () => {} }
-    const fields = this.#fields
-    return {
-      text: (text) => {
-        this.#out = true
-        this.#text += text
-        return run.emit('text_delta', { ...fields, text }, unit)
-      },
-      reasoning: (text, blockId) => {
-        this.#out = true
-        this.#reasoning += text
-        return run.emit('reasoning_delta', { ...fields, text, ...(blockId === undefined ? {} : { blockId }) }, unit)
-      },
-      args: (callId, name, delta) => {
-        // A sanitizer needs whole strings: then the arguments follow in one piece.
-        if (run.sanitizer) return undefined
-        this.#out = true
-        return run.emit('tool_args_delta', { ...fields, callId, toolName: toolName(name), delta }, unit)
-      },
-      call: ({ callId, toolName: name, args, rawArgs }) => {
-        if (!run.sanitizer) return undefined
-        this.#out = true
-        const delta = rawArgs ?? JSON.stringify(run.sanitizer.value(args))
-        return run.emit('tool_args_delta', { ...fields, callId, toolName: name, delta }, unit)
-      },
-    }
+  text(text: string): void | Promise<void> {
+    this.#out = true
+    this.#text += text
+    return this.#tell('text_delta', { ...this.#fields, text })
   }
 
-  /** Parts are about to be read. What an earlier reading gave out is void. */
-  async begin(): Promise<void> {
-    if (this.#out) await this.#reset('the answer begins again')
+  reasoning(text: string, blockId: string | undefined): void | Promise<void> {
+    this.#out = true
+    this.#reasoning += text
+    return this.#tell('reasoning_delta', { ...this.#fields, text, ...(blockId !== undefined && { blockId }) })
   }
 
-  async #reset(reason: string): Promise<void> {
+  /** A piece of a call's arguments. A sanitizer needs whole strings: then they follow with the call. */
+  args(callId: string, toolName: string, delta: string): void | Promise<void> {
+    if (this.#run.sanitizer) return
+    this.#out = true
+    return this.#tell('tool_args_delta', { ...this.#fields, callId, toolName, delta })
+  }
+
+  call({ callId, toolName, args, rawArgs }: ToolCallPart): void | Promise<void> {
+    const { sanitizer } = this.#run
+    if (!sanitizer) return
+    this.#out = true
+    const delta = rawArgs ?? JSON.stringify(sanitizer.value(args))
+    return this.#tell('tool_args_delta', { ...this.#fields, callId, toolName, delta })
+  }
+
+  /** What was given out is void. */
+  async reset(reason: string): Promise<void> {
+    if (!this.#out) return
     this.#out = false
     this.#text = ''
     this.#reasoning = ''
-    if (this.#audible) await this.#run.emit('step_reset', { ...this.#fields, reason }, this.#unit)
+    await this.#tell('step_reset', { ...this.#fields, reason })
   }
 
   async retry(delayMs: number, reason: string): Promise<void> {
-    if (this.#out) await this.#reset(reason)
-    this.attempt++
-    if (this.#audible) await this.#run.emit('retry', { ...this.#fields, delayMs, reason }, this.#unit)
+    await this.reset(reason)
+    this.#fields = { ...this.#fields, attempt: this.attempt + 1 }
+    await this.#tell('retry', { ...this.#fields, delayMs, reason })
   }
 
   /** The step is final. Where a layer changed it after its deltas had gone out, it is told anew. */
-  async accept({ message }: LLMStep): Promise<void> {
-    if (!this.#audible) return
+  async accept(message: AssistantMessage): Promise<void> {
     const text = textOf(message)
     const reasoning = message.content.reduce((all, part) => (part.type === 'reasoning' ? all + part.text : all), '')
     if (text === this.#text && reasoning === this.#reasoning) return
-    if (this.#out) await this.#reset('a layer rewrote the answer')
-    if (text !== '') await this.#run.emit('text_delta', { ...this.#fields, text }, this.#unit)
+    await this.reset('a layer rewrote the answer')
+    if (text) await this.text(text)
+  }
+
+  #tell<T extends 'text_delta' | 'reasoning_delta' | 'tool_args_delta' | 'step_reset' | 'retry'>(
+    type: T,
+    fields: EventFields[T],
+  ): void | Promise<void> {
+    if (this.#audible) return this.#run.emit(type, fields, this.#unit)
   }
 }

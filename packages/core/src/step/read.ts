@@ -1,16 +1,11 @@
-import { messageOf, ModelError, setOrigin, toError } from '../errors.ts'
-import type { ToolCallPart } from '../message.ts'
-import type { Model, ModelPart, Usage } from '../model.ts'
+import { messageOf } from '../errors.ts'
+import { isObject } from '../json.ts'
+import type { ModelPart } from '../model.ts'
 import type { WorkSignal } from '../signal.ts'
 import type { Assembler } from './assemble.ts'
-
-/** Where the pieces of an answer go while it is read. */
-export interface Deltas {
-  text(text: string): void | Promise<void>
-  reasoning(text: string, blockId: string | undefined): void | Promise<void>
-  args(callId: string, toolName: string, delta: string): void | Promise<void>
-  call(call: ToolCallPart): void | Promise<void>
-}
+import { unusable } from './author.ts'
+import type { Author } from './author.ts'
+import type { Output } from './output.ts'
 
 /**
  * Reads parts into an assembler until they end, or until the signal aborts: then at once, whatever the model does, and what it still sends
@@ -19,9 +14,9 @@ export interface Deltas {
 export async function read(
   parts: AsyncIterable<ModelPart>,
   into: Assembler,
-  deltas: Deltas,
+  output: Output,
   work: WorkSignal,
-  model: Model,
+  author: Author,
 ): Promise<void> {
   const iterator = parts[Symbol.asyncIterator]()
   let open = true
@@ -29,7 +24,7 @@ export async function read(
   const pump = async (): Promise<void> => {
     for (let next = await iterator.next(); open; next = await iterator.next()) {
       if (next.done) return void (done = true)
-      const held = take(next.value, into, deltas, model)
+      const held = take(next.value, into, output, author)
       if (held) await held
       if (!open) return
     }
@@ -43,55 +38,53 @@ export async function read(
   }
 }
 
-async function close(iterator: AsyncIterator<ModelPart>): Promise<void> {
+/** Ends an answer early. How it takes that is nobody's business. */
+export async function close(iterator: AsyncIterator<ModelPart>): Promise<void> {
   try {
     await iterator.return?.()
   } catch {
-    // How an answer that nobody wants any more ends is nobody's business.
+    // Nobody wants it any more.
   }
 }
 
 /** What a part of each type must have; for parts of a type that is not listed there is nothing to do. */
-const shapes: { readonly [type: string]: (part: Record<string, unknown>) => boolean } = {
-  text_delta: ({ text }) => typeof text === 'string',
-  reasoning_delta: ({ text, blockId }) => typeof text === 'string' && isOptional(blockId, 'string'),
-  reasoning_end: ({ blockId }) => isOptional(blockId, 'string'),
-  tool_call_delta: ({ callId, toolName, delta }) => [callId, toolName, delta].every((field) => typeof field === 'string'),
-  tool_call: ({ callId, toolName, args }) =>
-    isOptional(callId, 'string') &&
-    typeof toolName === 'string' &&
-    (typeof args === 'string' || isOptional(args ?? undefined, 'object')),
-  usage: ({ usage }) => isUsage(usage),
-  finish: ({ reason }) => typeof reason === 'string',
+const shapes: { readonly [type: string]: (part: { readonly [field: string]: unknown }) => boolean } = {
+  text_delta: ({ text }) => isText(text),
+  reasoning_delta: ({ text, blockId = '' }) => isText(text, blockId),
+  reasoning_end: ({ blockId = '' }) => isText(blockId),
+  tool_call_delta: ({ callId, toolName, delta }) => isText(callId, toolName, delta),
+  tool_call: ({ callId = '', toolName, args }) => isText(callId, toolName) && ['string', 'object'].includes(typeof (args ?? '')),
+  usage: ({ usage }) => isObject(usage) && Number.isFinite(usage['inputTokens']) && Number.isFinite(usage['outputTokens']),
+  finish: ({ reason }) => isText(reason),
 }
 
-function isOptional(value: unknown, type: 'string' | 'object'): boolean {
-  return value === undefined || typeof value === type
+function isText(...fields: readonly unknown[]): boolean {
+  return fields.every((field) => typeof field === 'string')
 }
 
-function isUsage(usage: unknown): boolean {
-  if (typeof usage !== 'object' || usage === null) return false
-  const { inputTokens, outputTokens } = usage as Partial<Usage>
-  return Number.isFinite(inputTokens) && Number.isFinite(outputTokens)
+function isPart(part: unknown): part is ModelPart {
+  if (!isObject(part)) return false
+  const { type } = part
+  if (typeof type !== 'string') return false
+  return !Object.hasOwn(shapes, type) || shapes[type]?.(part) === true
 }
 
-function take(part: ModelPart, into: Assembler, deltas: Deltas, model: Model): void | Promise<void> {
-  if (typeof part !== 'object' || part === null || typeof part.type !== 'string') throw garbage(part, model)
-  if (Object.hasOwn(shapes, part.type) && !shapes[part.type]?.({ ...part })) throw garbage(part, model)
+function take(part: unknown, into: Assembler, output: Output, author: Author): void | Promise<void> {
+  if (!isPart(part)) throw unusable(author, `sent a part that is not of the Model contract: ${messageOf(part)}`, 'model_garbage')
   switch (part.type) {
     case 'text_delta':
       if (part.text === '') return
       into.text(part.text)
-      return deltas.text(part.text)
+      return output.text(part.text)
     case 'reasoning_delta':
       into.reasoning(part.text, part.blockId)
-      return part.text === '' ? undefined : deltas.reasoning(part.text, part.blockId)
+      return part.text === '' ? undefined : output.reasoning(part.text, part.blockId)
     case 'reasoning_end':
       return into.reasoningEnd(part.blockId, part.providerData)
     case 'tool_call_delta':
-      return deltas.args(into.announce(part.callId), part.toolName, part.delta)
+      return output.args(into.announce(part.callId), into.toolName(part.toolName), part.delta)
     case 'tool_call':
-      return deltas.call(into.call(part))
+      return output.call(into.call(part))
     case 'usage':
       into.usage = part.usage
       return
@@ -99,16 +92,4 @@ function take(part: ModelPart, into: Assembler, deltas: Deltas, model: Model): v
       return into.finish(part)
     default:
   }
-}
-
-function garbage(part: unknown, { provider, id }: Model): ModelError {
-  const message = `model '${provider}/${id}' sent a part that is not of the Model contract: ${messageOf(part)}`
-  return new ModelError(message, { code: 'model_garbage', retryable: true, provider })
-}
-
-/** A model's failure as an Error that says which model it was. */
-export function modelFailure(thrown: unknown, model: Model): Error {
-  const error = toError(thrown, `model '${model.provider}/${model.id}'`)
-  setOrigin(error, { model: `${model.provider}/${model.id}` })
-  return error
 }

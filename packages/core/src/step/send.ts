@@ -1,11 +1,13 @@
 import { ModelError } from '../errors.ts'
 import type { StepRequest } from '../hooks.ts'
+import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
-import type { AssistantMessage, AssistantPart, Message } from '../message.ts'
-import type { LLMStep, Model, ModelPart, ModelRequest } from '../model.ts'
+import type { AssistantMessage, Message } from '../message.ts'
+import type { LLMStep, ModelPart, ModelRequest } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
 import { checkRequest } from './check.ts'
 import { isLegalName, toolNames } from './names.ts'
+import type { ToolNames } from './names.ts'
 
 /** A request as it goes to the model, and the way back from its tool names to ours. */
 export interface Outgoing {
@@ -20,78 +22,67 @@ export interface Outgoing {
  * @throws ModelError, not retryable, when the request is one that a provider would refuse; it is not sent
  */
 export function outgoing({ model, system, messages, tools, toolChoice, settings }: StepRequest, author: string): Outgoing {
-  const names = namesOf(
-    tools.map((tool) => tool.name),
-    messages,
-  )
-  const toProvider = (name: string): string => names?.toProvider(name) ?? name
+  const { provider, id } = model
+  const names = tools.every(({ name }) => isLegalName(name)) && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
+  const { toProvider, fromProvider } = names
+  const choice = typeof toolChoice === 'object' ? { toolName: toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
-    ...(system === undefined ? {} : { system }),
-    messages: forProvider(messages, model, names ? toProvider : undefined),
+    ...(system !== undefined && { system }),
+    messages: forProvider(messages, provider, names),
     tools: tools.map(({ name, description, schema }) => ({
       name: toProvider(name),
       description,
       inputSchema: schema.jsonSchema,
     })),
-    ...(toolChoice === undefined
-      ? {}
-      : { toolChoice: typeof toolChoice === 'object' ? { toolName: toProvider(toolChoice.toolName) } : toolChoice }),
-    ...(settings === undefined ? {} : { settings }),
+    ...(choice !== undefined && { toolChoice: choice }),
+    ...(settings !== undefined && { settings }),
   }
   const problem = checkRequest(request)
-  if (problem !== undefined) {
-    throw new ModelError(`the request that ${author} made was not sent to model '${model.provider}/${model.id}': ${problem}`, {
-      code: 'bad_request',
-      retryable: false,
-      provider: model.provider,
-    })
-  }
-  return { request, fromProvider: (name) => names?.fromProvider(name) ?? name }
+  if (problem === undefined) return { request, fromProvider }
+  throw new ModelError(`the request that ${author} made was not sent to model '${provider}/${id}': ${problem}`, {
+    code: 'bad_request',
+    retryable: false,
+    provider,
+  })
 }
 
-function namesOf(tools: readonly string[], messages: readonly Message[]): ReturnType<typeof toolNames> | undefined {
-  if (tools.every(isLegalName) && !inspect(messages).illegal) return undefined
-  const called = messages.flatMap((message) =>
-    message.role === 'assistant' ? callsOf(message).map((call) => call.toolName) : [],
-  )
-  return toolNames([...tools, ...called])
+const unchanged: ToolNames = { toProvider: (name) => name, fromProvider: (name) => name }
+
+function mapped(tools: StepRequest['tools'], messages: readonly Message[]): ToolNames {
+  return toolNames([...tools.map(({ name }) => name), ...messages.flatMap(callsOf).map(({ toolName }) => toolName)])
 }
 
 /** The same list where nothing needs changing, which is the rule. */
-function forProvider(
-  messages: readonly Message[],
-  { provider }: Model,
-  toProvider: ((name: string) => string) | undefined,
-): readonly Message[] {
-  if (!toProvider && !messages.some((message) => isForeign(message, provider))) return messages
-  const renamed = <Part extends { readonly type: string }>(part: Part): Part =>
-    toProvider && 'toolName' in part ? { ...part, toolName: toProvider(part.toolName as string) } : part
-  return messages.flatMap((message): Message[] => {
-    if (message.role === 'tool') return [{ ...message, content: message.content.map(renamed) }]
-    if (message.role !== 'assistant') return [message]
+function forProvider(messages: readonly Message[], provider: string, names: ToolNames): readonly Message[] {
+  if (names === unchanged && !messages.some((message) => isForeign(message, provider))) return messages
+  const named = <Part extends { readonly type: string }>(part: Part): Part =>
+    'toolName' in part ? { ...part, toolName: names.toProvider(part.toolName as string) } : part
+  return messages.flatMap((message): Message | readonly Message[] => {
+    if (message.role === 'tool') return { ...message, content: message.content.map(named) }
+    if (message.role !== 'assistant') return message
     const own = isForeign(message, provider) ? withoutOpaque(message) : message
     // Nothing but another provider's reasoning: there is nothing left to send.
-    return own.content.length > 0 ? [{ ...own, content: own.content.map(renamed) }] : []
+    return own.content.length > 0 ? { ...own, content: own.content.map(named) } : []
   })
 }
 
+/** Has another provider left in it what means something only to itself: reasoning and opaque data? */
 function isForeign(message: Message, provider: string): message is AssistantMessage {
-  if (message.role !== 'assistant' || message.provider === provider) return false
   return (
-    message.providerData !== undefined ||
-    message.content.some((part) => part.type === 'reasoning' || ('providerData' in part && part.providerData !== undefined))
+    message.role === 'assistant' &&
+    message.provider !== provider &&
+    [message, ...message.content].some((part) => ('type' in part && part.type === 'reasoning') || 'providerData' in part)
   )
 }
 
-/** Reasoning and opaque data mean something only to the provider that wrote them. */
-function withoutOpaque({ providerData: _opaque, ...message }: AssistantMessage): AssistantMessage {
-  const content = message.content.flatMap((part): AssistantPart[] => {
-    if (part.type === 'reasoning') return []
-    if (part.type !== 'tool_call' || part.providerData === undefined) return [part]
-    const { providerData: _own, ...call } = part
-    return [call]
-  })
-  return { ...message, content }
+function withoutOpaque(message: AssistantMessage): AssistantMessage {
+  return { ...clear(message), content: message.content.filter((part) => part.type !== 'reasoning').map(clear) }
+}
+
+/** The same without opaque data. */
+function clear<Whole extends object>(whole: Whole): Whole {
+  const { providerData: _, ...rest } = whole as Whole & { readonly providerData?: Json }
+  return rest as Whole
 }
 
 /** A step that a layer supplies, as the parts that a model would have sent. */
@@ -100,16 +91,17 @@ export async function* partsOf({ message, usage, finishReason, rawFinishReason }
     if (part.type === 'text') yield { type: 'text_delta', text: part.text }
     else if (part.type === 'tool_call') yield { ...part, args: part.rawArgs ?? part.args }
     else {
-      const block = part.blockId === undefined ? {} : { blockId: part.blockId }
-      yield { type: 'reasoning_delta', text: part.text, ...block }
-      yield { type: 'reasoning_end', ...block, ...(part.providerData === undefined ? {} : { providerData: part.providerData }) }
+      const { text: _, ...end } = part
+      yield { ...clear(part), type: 'reasoning_delta' }
+      yield { ...end, type: 'reasoning_end' }
     }
   }
   yield { type: 'usage', usage }
+  const { providerData } = message
   yield {
     type: 'finish',
     reason: finishReason,
-    ...(rawFinishReason === undefined ? {} : { rawReason: rawFinishReason }),
-    ...(message.providerData === undefined ? {} : { providerData: message.providerData }),
+    ...(rawFinishReason !== undefined && { rawReason: rawFinishReason }),
+    ...(providerData !== undefined && { providerData }),
   }
 }

@@ -3,51 +3,37 @@ import type { Layer, Unit } from '../chain/layer.ts'
 import { freezeRequest, Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
 import { toError } from '../errors.ts'
+import { deepFreeze, freezeList } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
-import type { LLMStep, Model, ModelPart } from '../model.ts'
+import type { LLMStep, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
+import { maxAttempts, pause } from '../run/attempts.ts'
 import { WorkSignal } from '../signal.ts'
-import { uniqueCallId } from '../session/repair.ts'
-import { deepFreeze, freezeList, isDeepFrozen } from '../freeze.ts'
-import { Assembler } from './assemble.ts'
+import { Assembler, distinct } from './assemble.ts'
+import { authorOf, modelFailure } from './author.ts'
+import type { Author } from './author.ts'
 import { Output } from './output.ts'
-import { modelFailure, read } from './read.ts'
+import { read } from './read.ts'
 import { outgoing, partsOf } from './send.ts'
 import { transformed } from './transforms.ts'
 
-/** How often a step is tried, retries and fallbacks together. */
-export const maxAttempts = 10
-
 /** What an LLM step came to: an answer, or a layer's refusal to ask. */
-export type StepOutcome =
-  | { readonly step: LLMStep; readonly request: StepRequest }
-  | { readonly denied: string; readonly by: string | undefined }
-
-interface Reading {
-  readonly model: Model
-  readonly toolName: (name: string) => string
-  readonly work: WorkSignal
-  readonly assembler: Assembler
-  readonly author: { readonly provider?: string; readonly model?: string }
-}
+export type StepOutcome = { readonly step: LLMStep; readonly request: StepRequest } | { readonly denied: string }
 
 /** One LLM step: everything from before_llm_step to the answer that after_llm_step accepted. Stores nothing. */
 export class Step {
   readonly #run: ActiveRun
   readonly #unit: Unit
-  readonly #purpose: 'step' | 'helper'
   readonly #excluded: ReadonlySet<Layer> | undefined
   readonly #output: Output
   #request: StepRequest
-  #author = 'the run'
+  /** The layer of before_llm_step that last changed the request. */
+  #writer: Layer | undefined
   #supplied: LLMStep | undefined
-  /** An answer that is being read. */
-  #reading: Reading | undefined
-  /** What a layer of this pass failed with, to tell it from the model's failure. */
-  #layerFailed: unknown
+  #partial: (() => AssistantMessage | undefined) | undefined
 
   /** @param excluded set when a middleware asks for itself: nothing goes into the stream then */
   constructor(run: ActiveRun, unit: Unit, request: StepRequest, excluded?: ReadonlySet<Layer>) {
@@ -55,13 +41,12 @@ export class Step {
     this.#unit = unit
     this.#request = freezeRequest(request)
     this.#excluded = excluded
-    this.#purpose = excluded ? 'helper' : 'step'
     this.#output = new Output(run, unit, !excluded)
   }
 
   /** What there is of an answer whose reading broke off. A whole one that after_llm_step has not passed is nobody's to see. */
   get partial(): AssistantMessage | undefined {
-    return this.#reading?.assembler.partial(this.#reading.author)
+    return this.#partial?.()
   }
 
   get attempt(): number {
@@ -73,203 +58,164 @@ export class Step {
     if (denied) return denied
     for (;;) {
       const next = await this.#attempt()
-      if (!('retry' in next)) return next
-      await this.#again(next.retry)
+      if (!('kind' in next)) return next
+      await this.#again(next)
     }
+  }
+
+  #fields(request: StepRequest): Record<string, unknown> {
+    return { request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step' }
   }
 
   async #prepare(): Promise<StepOutcome | undefined> {
     const run = this.#run
-    const fields = { request: this.#request, purpose: this.#purpose, session: run.handle.session }
+    const fields = { ...this.#fields(this.#request), session: run.handle.session }
     const pass = await run.through('before_llm_step', this.#unit, fields, { excluded: this.#excluded })
     if (!pass) return undefined
-    if (pass.decision?.kind === 'deny') return { denied: pass.decision.reason, by: pass.by?.name }
-    this.#author = authorName(pass)
-    this.#request = this.#withContext(this.#request, pass.fields.request as StepRequest, pass.context)
-    if (pass.decision?.kind === 'replace_result') this.#supplied = stepOf(pass.decision.result as LLMStep | string)
+    const { decision } = pass
+    if (decision?.kind === 'deny') return { denied: decision.reason }
+    if (decision?.kind === 'replace_result') this.#supplied = stepOf(decision.result as LLMStep | string)
+    this.#writer = pass.writer
+    this.#request = this.#withContext(pass.fields.request as StepRequest, pass.context)
     return undefined
   }
 
   /** What the layers made of the request; the session's messages, if a layer changed those and not the request's; and their notes, at the end. */
-  #withContext(before: StepRequest, request: StepRequest, context: string): StepRequest {
-    const untouched = !this.#excluded && request.messages === before.messages
-    const messages = untouched ? this.#run.session.messages : request.messages
-    if (!context) return messages === request.messages ? request : freezeRequest({ ...request, messages })
-    const note: UserMessage = deepFreeze({ role: 'user', content: [{ type: 'text', text: context, added: true }] })
-    return freezeRequest({ ...request, messages: isDeepFrozen(messages) ? freezeList([...messages, note]) : [...messages, note] })
+  #withContext(request: StepRequest, context: string): StepRequest {
+    let { messages } = request
+    if (!this.#excluded && messages === this.#request.messages) messages = this.#run.session.messages
+    if (context) {
+      const note: UserMessage = deepFreeze({ role: 'user', content: [{ type: 'text', text: context, added: true }] })
+      messages = freezeList([...deepFreeze(messages), note])
+    }
+    return messages === request.messages ? request : freezeRequest({ ...request, messages })
   }
 
   /** One pass through around_llm_step and after_llm_step. */
-  async #attempt(): Promise<StepOutcome | { readonly retry: Retry }> {
+  async #attempt(): Promise<StepOutcome | Retry> {
     const run = this.#run
-    const attempt = this.#output.attempt
-    let answer: { step: LLMStep; request: StepRequest }
+    const fields = { ...this.#fields(this.#request), signal: undefined }
+    const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
+    // A layer answered in the place of what stands inside it: the transforms further out apply to its answer too.
+    pass.refine = async (value, { index }) =>
+      pass.transforms.some(({ layer }) => layer.index < index)
+        ? this.#retell(value as LLMStep, pass, index)
+        : this.#whole(value as LLMStep)
+    const chain = run.chains.at(pass.name)
+    let step: LLMStep
     try {
-      answer = await this.#ask()
+      step = chain ? this.#whole((await enter(chain, pass)) as LLMStep) : ((await pass.innermost()) as LLMStep)
     } catch (thrown) {
       run.check()
-      return { retry: await this.#afterFailure(toError(thrown, 'an LLM step')) }
+      return this.#afterFailure(toError(thrown, 'an LLM step'), pass.workError?.error !== thrown)
     }
     run.check()
-    const { request } = answer
-    const pass = await run.through(
-      'after_llm_step',
-      this.#unit,
-      { step: answer.step, request, attempt, purpose: this.#purpose },
-      { excluded: this.#excluded },
-    )
-    const step = this.#whole((pass?.fields.step ?? answer.step) as LLMStep)
-    const decision = pass?.decision
+    const request = pass.fields.request as StepRequest
+    const options = { excluded: this.#excluded }
+    const after = await run.through('after_llm_step', this.#unit, { ...this.#fields(request), step }, options)
+    if (after) step = this.#whole(after.fields.step as LLMStep)
+    const decision = after?.decision
     if (decision?.kind === 'stop') {
-      if (this.#excluded) return { denied: decision.reason, by: pass?.by?.name }
+      if (this.#excluded) return { denied: decision.reason }
       run.stopping ??= decision.reason
     }
-    if (decision?.kind === 'retry' && attempt < maxAttempts) return { retry: decision }
-    await this.#output.accept(step)
+    if (decision?.kind === 'retry' && this.attempt < maxAttempts) return decision
+    await this.#output.accept(step.message)
     return { step, request }
   }
 
-  /** @returns the retry that on_error decided on; a fallback is one too. Throws the failure otherwise. */
-  async #afterFailure(error: Error): Promise<Retry> {
-    const run = this.#run
-    const attempt = this.#output.attempt
-    const own = this.#layerFailed === error
-    const decision = await run.askOnError({ error, phase: own ? 'hook' : 'llm_step', attempt }, this.#unit)
+  /**
+   * @param own is it a layer's failure, and not the model's?
+   * @returns the retry that on_error decided on; a fallback is one too. Throws the failure otherwise.
+   */
+  async #afterFailure(error: Error, own: boolean): Promise<Retry> {
+    const { attempt } = this
+    const decision = await this.#run.askOnError({ error, phase: own ? 'hook' : 'llm_step', attempt }, this.#unit)
     if (decision?.kind === 'raise') throw decision.error
     if (own || !decision || attempt >= maxAttempts) throw error
-    if (decision.kind === 'replace_result') {
-      this.#supplied = stepOf(decision.result as LLMStep | string)
-      return { kind: 'retry', reason: `${error.message}; a layer answers instead` }
-    }
-    return decision.kind === 'retry' ? { reason: error.message, ...decision } : { kind: 'retry' }
-  }
-
-  async #ask(): Promise<{ step: LLMStep; request: StepRequest }> {
-    const run = this.#run
-    const chain = run.chains.at('around_llm_step')
-    const fields = { request: this.#request, signal: undefined, attempt: this.#output.attempt, purpose: this.#purpose }
-    const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
-    pass.refine = (value, layer) => this.#refine(value as LLMStep, pass, layer)
-    this.#layerFailed = undefined
-    if (!chain) return { step: await this.#work(pass), request: this.#request }
-    try {
-      const step = (await enter(chain, pass)) as LLMStep
-      return { step: this.#whole(step), request: pass.fields.request as StepRequest }
-    } catch (error) {
-      if (pass.workError?.error !== error) this.#layerFailed = error
-      throw error
-    }
+    if (decision.kind !== 'replace_result') return { reason: error.message, ...(decision as Retry) }
+    this.#supplied = stepOf(decision.result as LLMStep | string)
+    return { kind: 'retry', reason: `${error.message}; a layer answers instead` }
   }
 
   /** Innermost: the model, or what a layer supplied in its place. */
   async #work(pass: Pass): Promise<LLMStep> {
+    if (this.#supplied) return this.#retell(this.#supplied, pass)
     const run = this.#run
+    run.check()
     const request = pass.fields.request as StepRequest
     const { model } = request
-    if (this.#supplied) return this.#retell(this.#supplied, pass)
-    run.check()
-    const { request: sent, fromProvider } = outgoing(request, pass.writer ? authorName(pass) : this.#author)
-    const assembler = this.#assembler(fromProvider)
+    const writer = pass.writer ?? this.#writer
+    const { request: sent, fromProvider } = outgoing(request, writer ? `middleware '${writer.name}'` : 'the run')
     const own = pass.fields.signal as AbortSignal | undefined
     own?.throwIfAborted()
+    const author = authorOf(model)
+    const assembler = this.#assembler(fromProvider)
     const work = new WorkSignal(run.cancellation, own)
+    const options = {
+      get signal() {
+        return work.signal
+      },
+    }
     try {
-      const options = {
-        get signal() {
-          return work.signal
-        },
-      }
-      return await this.#read(model.stream(sent, options), pass, {
-        model,
-        toolName: fromProvider,
-        work,
-        assembler,
-        author: authorOf(model),
-      })
+      return await this.#read(model.stream(sent, options), pass, work, assembler, author)
     } catch (error) {
-      throw run.cancellation.error ?? (pass.transformError?.error === error ? error : modelFailure(error, model))
+      throw run.cancellation.error ?? (pass.transformError?.error === error ? error : modelFailure(error, author))
     } finally {
       work.dispose()
       run.addUsage(assembler.usage)
     }
   }
 
+  /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
+  #retell(supplied: LLMStep, pass: Pass, outside?: number): Promise<LLMStep> {
+    const step = this.#whole(supplied)
+    const work = new WorkSignal(this.#run.cancellation)
+    const assembler = this.#assembler((name) => name)
+    return this.#read(partsOf(step), pass, work, assembler, step.message, outside)
+  }
+
   #assembler(toolName: (name: string) => string): Assembler {
     return new Assembler({ toolName, taken: this.#run.callIds, prefix: `call_${this.#unit.turn}_` })
   }
 
-  async #read(source: AsyncIterable<ModelPart>, pass: Pass, reading: Reading, outside?: number): Promise<LLMStep> {
-    const { assembler, toolName, work, model, author } = reading
-    this.#reading = reading
-    await this.#output.begin()
-    await read(transformed(source, pass, work, outside), assembler, this.#output.deltas(toolName), work, model)
+  async #read(
+    source: AsyncIterable<ModelPart>,
+    pass: Pass,
+    work: WorkSignal,
+    assembler: Assembler,
+    author: Author,
+    outside?: number,
+  ): Promise<LLMStep> {
+    this.#partial = () => assembler.partial(author)
+    await this.#output.reset('the answer begins again')
+    await read(transformed(source, pass, work, outside), assembler, this.#output, work, author)
     const step = assembler.step(author)
-    this.#reading = undefined
+    this.#partial = undefined
     return step
-  }
-
-  /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
-  #retell(supplied: LLMStep, pass: Pass, outside?: number): Promise<LLMStep> {
-    const step = this.#whole(supplied)
-    const toolName = (name: string): string => name
-    const { model } = pass.fields.request as StepRequest
-    const work = new WorkSignal(this.#run.cancellation)
-    return this.#read(
-      partsOf(step),
-      pass,
-      { model, toolName, work, assembler: this.#assembler(toolName), author: step.message },
-      outside,
-    )
-  }
-
-  /** A layer answered in the place of what stands inside it: the transforms further out apply to its answer too. */
-  async #refine(value: LLMStep, pass: Pass, layer: Layer): Promise<LLMStep> {
-    const isAffected = pass.transforms.some((transform) => transform.layer.index < layer.index)
-    return isAffected ? this.#retell(value, pass, layer.index) : this.#whole(value)
   }
 
   /** A layer's step as core needs it: calls read from its message, their ids unlike all others of the session. */
   #whole(step: LLMStep): LLMStep {
-    const calls = callsOf(step.message)
-    const taken = new Set<string>()
-    const isFine = calls.every((call, i) => {
-      const isNew = call.callId !== '' && !taken.has(call.callId) && !this.#run.callIds.has(call.callId)
-      taken.add(call.callId)
-      return isNew && call === step.toolCalls?.[i]
+    const unique = distinct(this.#run.callIds)
+    const content = step.message.content.map((part) => {
+      const callId = part.type === 'tool_call' && unique(part.callId)
+      return callId && callId !== part.callId ? { ...part, callId } : part
     })
-    if (isFine && step.toolCalls?.length === calls.length && step.usage && step.finishReason) return step
-    const { finishReason = 'stop', usage = noUsage } = step as Partial<LLMStep>
-    return deepFreeze({ ...step, finishReason, usage, ...uniqueIds(step.message, this.#run.callIds) })
+    const message = { ...step.message, content }
+    const toolCalls = callsOf(message)
+    const { finishReason = 'stop', usage = noUsage, toolCalls: told } = step as Partial<LLMStep>
+    const isWhole = told?.length === toolCalls.length && toolCalls.every((call, i) => call === told[i])
+    if (isWhole && step.finishReason && step.usage) return step
+    return deepFreeze({ ...step, finishReason, usage, message, toolCalls })
   }
 
   async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<void> {
-    const run = this.#run
     if (request) this.#request = freezeRequest({ ...this.#request, ...request })
-    this.#reading = undefined
+    this.#partial = undefined
     await this.#output.retry(delayMs, reason)
-    if (delayMs > 0) await run.cancellation.wait(run.runtime.sleep(delayMs))
-    run.check()
+    await pause(this.#run, delayMs)
   }
-}
-
-function authorOf({ provider, id }: Model): { readonly provider: string; readonly model: string } {
-  return { provider, model: id }
-}
-
-function authorName({ writer }: Pass): string {
-  return writer ? `middleware '${writer.name}'` : 'the run'
-}
-
-function uniqueIds(message: AssistantMessage, taken: ReadonlySet<string>): Pick<LLMStep, 'message' | 'toolCalls'> {
-  const used = new Set(taken)
-  const content = message.content.map((part) => {
-    if (part.type !== 'tool_call') return part
-    const callId = uniqueCallId(part.callId, used)
-    used.add(callId)
-    return callId === part.callId ? part : { ...part, callId }
-  })
-  const whole = { ...message, content }
-  return { message: whole, toolCalls: callsOf(whole) }
 }
 
 /** What a layer may supply as a step: a whole one, or the text of an answer. */

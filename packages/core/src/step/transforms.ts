@@ -2,6 +2,7 @@ import { setOrigin, toError } from '../errors.ts'
 import type { Pass } from '../chain/pass.ts'
 import type { ModelPart } from '../model.ts'
 import type { WorkSignal } from '../signal.ts'
+import { close } from './read.ts'
 
 /**
  * A model's parts behind the transforms of a pass: those of the innermost layer first. When the work ends, what a transform waits for ends too, so
@@ -40,54 +41,27 @@ export function transformed(
 }
 
 /** The same parts; tells when they fail, and throws what it is told back. */
-function watched(make: () => AsyncIterable<ModelPart>, failed: (error: unknown) => unknown): AsyncIterable<ModelPart> {
-  return {
-    [Symbol.asyncIterator]() {
-      let iterator: AsyncIterator<ModelPart>
-      try {
-        iterator = make()[Symbol.asyncIterator]()
-      } catch (error) {
-        throw failed(error)
-      }
-      return {
-        async next() {
-          try {
-            return await iterator.next()
-          } catch (error) {
-            throw failed(error)
-          }
-        },
-        return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
-      }
-    },
+async function* watched(make: () => AsyncIterable<ModelPart>, failed: (error: unknown) => unknown): AsyncGenerator<ModelPart> {
+  try {
+    yield* make()
+  } catch (error) {
+    throw failed(error)
   }
 }
 
 /** The same parts, until the work's signal aborts. */
-function ending(parts: AsyncIterable<ModelPart>, work: WorkSignal): AsyncIterable<ModelPart> {
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = parts[Symbol.asyncIterator]()
-      const close = async (): Promise<IteratorResult<ModelPart>> =>
-        (await iterator.return?.()) ?? { done: true, value: undefined }
-      return {
-        async next() {
-          let settled = false
-          const next = iterator.next()
-          void next.then(
-            () => (settled = true),
-            () => (settled = true),
-          )
-          try {
-            return await work.wait(next)
-          } catch (error) {
-            // Not awaited: an iterator that hangs in next() answers return() only after that.
-            if (!settled) void close().then(undefined, () => {})
-            throw error
-          }
-        },
-        return: close,
-      }
-    },
+async function* ending(parts: AsyncIterable<ModelPart>, work: WorkSignal): AsyncGenerator<ModelPart> {
+  const iterator = parts[Symbol.asyncIterator]()
+  let done: boolean | undefined
+  try {
+    for (;;) {
+      const next = await work.wait(iterator.next())
+      done = next.done
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    // Not awaited: an iterator that hangs in next() answers return() only after that.
+    if (!done) void close(iterator)
   }
 }

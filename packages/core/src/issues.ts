@@ -1,3 +1,5 @@
+import { ConfigError, messageOf } from './errors.ts'
+
 /** One thing that is wrong with a value, as Standard Schema has it. zod adds `errors`: why each member of a union refused it. */
 export interface Issue {
   readonly message: string
@@ -12,6 +14,20 @@ export function issuesText(issues: readonly Issue[]): string {
   const lines = issues.slice(0, shown).map((issue) => issueText(issue))
   if (issues.length > shown) lines.push(`and ${issues.length - shown} more`)
   return lines.join('\n') || 'invalid value'
+}
+
+/**
+ * What the work gives.
+ *
+ * @throws ConfigError where it throws: the problem, and what is said to be wrong
+ */
+export function attempt<Result>(problem: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (cause) {
+    const { issues } = cause as { issues?: readonly Issue[] }
+    throw new ConfigError(`${problem}: ${issues ? issuesText(issues) : messageOf(cause)}`, { cause })
+  }
 }
 
 function issueText({ message, path = [], errors = [] }: Issue, outer: readonly PropertyKey[] = []): string {

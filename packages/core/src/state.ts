@@ -1,9 +1,8 @@
 import { encode } from 'zod'
 import type { ZodType } from 'zod'
-import { ConfigError, messageOf } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import { deepFreeze } from './freeze.ts'
-import { issuesText } from './issues.ts'
-import type { Issue } from './issues.ts'
+import { attempt } from './issues.ts'
 
 /** A typed, named piece of state. Keep it private to a middleware or export it to share it. */
 export interface StateKey<T = unknown> {
@@ -56,8 +55,8 @@ export class StateStore {
   get<T>(key: StateKey<T>): T {
     const slot = this.#slot(key)
     if (!('value' in slot)) {
-      const what = 'has no value yet, and its schema no valid default'
-      slot.value = deepFreeze(attempt(key, what, () => key.schema.parse(undefined)))
+      const problem = `state '${key.name}' has no value yet, and its schema no valid default`
+      slot.value = deepFreeze(attempt(problem, () => key.schema.parse(undefined)))
     }
     return slot.value as T
   }
@@ -91,7 +90,7 @@ export class StateStore {
   #write<T>(key: StateKey<T>, value: T): void {
     const slot = this.#slot(key)
     // Encoding validates the value as code sees it, also where a codec stores it in another form.
-    attempt(key, 'does not take this value', () => encode(key.schema, value))
+    attempt(`state '${key.name}' does not take this value`, () => encode(key.schema, value))
     slot.value = deepFreeze(value)
   }
 
@@ -106,14 +105,5 @@ export class StateStore {
         `two state keys are named '${key.name}': share one, or rename one (a package installed twice makes two)`,
       )
     return slot
-  }
-}
-
-function attempt<Result>({ name }: StateKey, what: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (cause) {
-    const { issues } = cause as { issues?: readonly Issue[] }
-    throw new ConfigError(`state '${name}' ${what}: ${issues ? issuesText(issues) : messageOf(cause)}`, { cause })
   }
 }

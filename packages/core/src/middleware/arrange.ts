@@ -31,34 +31,25 @@ export function arrange(list: readonly AnyMiddleware[], outer: readonly Layer[] 
     for (const member of wrapper.members) add(member, inner)
   }
   for (const middleware of list) add(middleware, { conditions: [], filters: [] })
-  checkPlaces(layers)
-  checkState(layers)
+  checkLayers(layers)
   return layers
 }
 
-function checkPlaces(layers: readonly Layer[]): void {
+function checkLayers(layers: readonly Layer[]): void {
   const places = new Map(layers.map(({ name, index }) => [name, index]))
+  const provided = new Map<string, StateKey>()
   for (const { index, name, middleware } of layers) {
     const fault = (text: string): ConfigError => new ConfigError(`middleware '${name}' ${text}`)
     const placeOf = (other: string): number => places.get(other) ?? index
+    const { before = [], after = [], requires = [], provides = [] } = middleware
     if (placeOf(name) !== index) throw new ConfigError(`two middlewares have the name '${name}': rename or remove one`)
-    const inner = middleware.before?.find((other) => placeOf(other) < index)
-    if (inner !== undefined) throw fault(`must stand outside '${inner}': put it before that in the list`)
-    const outer = middleware.after?.find((other) => placeOf(other) > index)
-    if (outer !== undefined) throw fault(`must stand inside '${outer}': put it after that in the list`)
-  }
-}
-
-function checkState(layers: readonly Layer[]): void {
-  const provided = new Map<string, StateKey>()
-  for (const { name, middleware } of layers) {
-    for (const key of middleware.requires ?? []) {
-      if (provided.get(key.name) !== key)
-        throw new ConfigError(`middleware '${name}' requires state '${key.name}', and no middleware further out provides it`)
-    }
-    for (const key of middleware.provides ?? []) {
+    for (const other of before) if (placeOf(other) < index) throw fault(`must stand outside '${other}': put it before that`)
+    for (const other of after) if (placeOf(other) > index) throw fault(`must stand inside '${other}': put it after that`)
+    for (const key of requires)
+      if (provided.get(key.name) !== key) throw fault(`requires state '${key.name}', and no middleware further out provides it`)
+    for (const key of provides) {
       if ((provided.get(key.name) ?? key) !== key)
-        throw new ConfigError(`middleware '${name}' provides another state key named '${key.name}': share one, or rename it`)
+        throw fault(`provides another state '${key.name}': share one key, or rename it`)
       provided.set(key.name, key)
     }
   }

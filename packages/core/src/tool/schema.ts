@@ -1,8 +1,8 @@
 import { fromJSONSchema, globalRegistry, toJSONSchema } from 'zod'
 import type { ZodType } from 'zod'
-import { ConfigError, messageOf } from '../errors.ts'
+import { messageOf } from '../errors.ts'
 import { copyJson, frozenCopy } from '../freeze.ts'
-import { issuesText } from '../issues.ts'
+import { attempt, issuesText } from '../issues.ts'
 import type { Issue } from '../issues.ts'
 import { isObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
@@ -43,7 +43,7 @@ export interface Schema {
  */
 export function toSchema(input: StandardSchemaLike | JsonObject, toolName: string): Schema {
   const validate = toValidate(input, toolName)
-  const jsonSchema = attempt(toolName, () => shown(input))
+  const jsonSchema = attempt(unusable(toolName), () => shown(input))
   return Object.freeze({
     jsonSchema: frozenCopy(jsonSchema),
     validate(args: JsonObject) {
@@ -63,7 +63,7 @@ export function toSchema(input: StandardSchemaLike | JsonObject, toolName: strin
  * @throws ConfigError that names the tool when it is neither, or uses JSON Schema keywords that zod cannot check.
  */
 export function toValidate(schema: StandardSchemaLike | JsonObject, toolName: string): Validate {
-  const standard = attempt(toolName, () => (isStandard(schema) ? schema : fromJson(schema)))['~standard']
+  const standard = attempt(unusable(toolName), () => (isStandard(schema) ? schema : fromJson(schema)))['~standard']
   return (value) => {
     try {
       const result = standard.validate(value)
@@ -72,6 +72,10 @@ export function toValidate(schema: StandardSchemaLike | JsonObject, toolName: st
       return refuse(error)
     }
   }
+}
+
+function unusable(toolName: string): string {
+  return `tool '${toolName}' has no usable schema`
 }
 
 function settle(result: StandardResult<unknown>): Validated {
@@ -114,11 +118,3 @@ const metadata = {
     return meta
   },
 } as typeof globalRegistry
-
-function attempt<Result>(toolName: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (cause) {
-    throw new ConfigError(`tool '${toolName}' has no usable schema: ${messageOf(cause)}`, { cause })
-  }
-}

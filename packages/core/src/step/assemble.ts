@@ -14,7 +14,7 @@ type Open<T> = { -readonly [K in keyof T]: T[K] }
 /** What the ids and names of a provider become. */
 export interface Naming {
   /** Our name for the tool. */
-  toolName(providerName: string): string
+  readonly toolName: (providerName: string) => string
   /** The call ids of the session. */
   readonly taken: { has(callId: string): boolean }
   /** `call_<turn>_`: what a call without an id is named by, with its index. */

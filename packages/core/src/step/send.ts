@@ -24,13 +24,12 @@ export interface Outgoing {
 export function outgoing({ model, system, messages, tools, toolChoice, settings }: StepRequest, author: string): Outgoing {
   const { provider, id } = model
   const names = tools.every(({ name }) => isLegalName(name)) && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
-  const { toProvider, fromProvider } = names
-  const choice = typeof toolChoice === 'object' ? { toolName: toProvider(toolChoice.toolName) } : toolChoice
+  const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
     ...(system !== undefined && { system }),
     messages: forProvider(messages, provider, names),
     tools: tools.map(({ name, description, schema }) => ({
-      name: toProvider(name),
+      name: names.toProvider(name),
       description,
       inputSchema: schema.jsonSchema,
     })),
@@ -38,7 +37,7 @@ export function outgoing({ model, system, messages, tools, toolChoice, settings 
     ...(settings !== undefined && { settings }),
   }
   const problem = checkRequest(request)
-  if (problem === undefined) return { request, fromProvider }
+  if (problem === undefined) return { request, fromProvider: (name) => names.fromProvider(name) }
   throw new ModelError(`the request that ${author} made was not sent to model '${provider}/${id}': ${problem}`, {
     code: 'bad_request',
     retryable: false,

@@ -5,7 +5,7 @@ import { Call } from './call.ts'
 import type { BatchOf } from './call.ts'
 import type { Tool } from './define.ts'
 import { answerCutOff, carryOut } from './execute.ts'
-import { judge, question } from './gate.ts'
+import { consult, judge } from './gate.ts'
 import type { Verdict } from './gate.ts'
 import { errorResult } from './serialise.ts'
 import { Slots } from './slots.ts'
@@ -16,21 +16,31 @@ import { Slots } from './slots.ts'
  *
  * @throws the first failure in call order, after the results are stored
  */
-export async function runTools(
+export function runTools(
   run: ActiveRun,
   turn: number,
   { toolCalls, finishReason }: LLMStep,
   offered: readonly Tool[],
 ): Promise<readonly ToolResultPart[]> {
-  const batch: BatchOf = { turn, size: toolCalls.length, offered, failed: false }
-  const calls = toolCalls.map((part, index) => new Call(run, part, index, batch))
+  return answered(run, turn, toolCalls, offered, finishReason === 'length' ? tooLong : judgeAndCarryOut)
+}
+
+/** Answers the calls of a step that ended early: none is executed. */
+export async function cutOff(run: ActiveRun, turn: number, parts: readonly ToolCallPart[]): Promise<readonly ToolResultPart[]> {
+  return parts.length > 0 ? answered(run, turn, parts, [], async () => {}) : []
+}
+
+async function answered(
+  run: ActiveRun,
+  turn: number,
+  parts: readonly ToolCallPart[],
+  offered: readonly Tool[],
+  work: (run: ActiveRun, calls: readonly Call[], batch: BatchOf) => Promise<void>,
+): Promise<readonly ToolResultPart[]> {
+  const batch: BatchOf = { turn, size: parts.length, offered, failed: false }
+  const calls = parts.map((part, index) => new Call(run, part, index, batch))
   try {
-    if (finishReason === 'length')
-      await answerAll(
-        calls,
-        'The answer was cut off at its length limit, so this call was not executed. Make it again, with less text.',
-      )
-    else await new Batch(run, calls, batch).run()
+    await work(run, calls, batch)
   } finally {
     // Only what no gate and no execution answered: a run that is cancelled or fails.
     for (const call of calls) await answerCutOff(call)
@@ -41,89 +51,47 @@ export async function runTools(
   return toolMessage(calls).content
 }
 
-/** Answers the calls of a step that ended early: none is executed. */
-export async function cutOff(run: ActiveRun, turn: number, parts: readonly ToolCallPart[]): Promise<readonly ToolResultPart[]> {
-  if (parts.length === 0) return []
-  const batch: BatchOf = { turn, size: parts.length, offered: [], failed: true }
-  const calls = parts.map((part, index) => new Call(run, part, index, batch))
-  for (const call of calls) await answerCutOff(call)
-  await run.append([toolMessage(calls)])
-  return toolMessage(calls).content
+function toolMessage(calls: readonly Call[]): ToolMessage {
+  return { role: 'tool', content: calls.flatMap((call) => call.stored ?? []) }
 }
 
-class Batch {
-  readonly #run: ActiveRun
-  readonly #calls: readonly Call[]
-  readonly #slots: Slots
-  readonly #batch: BatchOf
-  readonly #open: Promise<void>[] = []
+async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
+  const text = 'The answer was cut off at its length limit, so this call was not executed. Make it again, with less text.'
+  for (const call of calls) await call.answer('error', errorResult(text))
+}
 
-  constructor(run: ActiveRun, calls: readonly Call[], batch: BatchOf) {
-    this.#run = run
-    this.#calls = calls
-    this.#batch = batch
-    this.#slots = new Slots(run.toolConcurrency)
-  }
-
+async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: BatchOf): Promise<void> {
+  const slots = new Slots(run.toolConcurrency)
+  const open: Promise<void>[] = []
+  const questions: (() => Promise<void>)[] = []
   /** Must the run end here? Then nothing starts any more. */
-  get #ending(): boolean {
-    return this.#run.ending || this.#batch.failed
-  }
-
-  async run(): Promise<void> {
-    const questions: [Call, Extract<Verdict, { kind: 'ask' }>][] = []
-    for (const call of this.#calls) {
-      if (this.#ending) break
-      const verdict = await this.#judge(call)
-      if (verdict?.kind === 'ask') questions.push([call, verdict])
-      else if (verdict) this.#start(call, verdict)
-    }
-    for (const [call, verdict] of questions) this.#open.push(this.#askAndStart(call, verdict))
-    await Promise.all(this.#open)
-  }
-
-  async #judge(call: Call): Promise<Verdict | undefined> {
-    const { run } = call
+  const isEnding = (): boolean => run.ending || batch.failed
+  /** A call's next gate. It never rejects, and gives nothing where the call is not to go on. */
+  const gate = async (call: Call, ask: () => Promise<Verdict | undefined>): Promise<Verdict | undefined> => {
+    if (isEnding()) return undefined
     try {
       await call.begin()
       run.check()
-      if (run.stopping !== undefined) return void (await call.answer('blocked', errorResult(run.stopping)))
-      return await judge(call)
+      return run.stopping === undefined ? await ask() : await call.answer('blocked', errorResult(run.stopping))
     } catch (error) {
       call.fail(error)
       return undefined
     }
   }
-
-  async #askAndStart(call: Call, verdict: Extract<Verdict, { kind: 'ask' }>): Promise<void> {
-    try {
-      if (this.#ending) return
-      if (this.#run.stopping !== undefined) return await call.answer('blocked', errorResult(this.#run.stopping))
-      const answer = await question(call, verdict)
-      await this.#carryOut(call, answer)
-    } catch (error) {
-      call.fail(error)
-    }
+  const start = (call: Call, { replaced }: Verdict): Promise<void> =>
+    replaced
+      ? carryOut(call, replaced)
+      : slots.run(call.tool?.parallel === false, async () => {
+          if (!isEnding()) await carryOut(call)
+        })
+  for (const call of calls) {
+    const verdict = await gate(call, () => judge(call))
+    if (verdict?.question) {
+      questions.push(async () => {
+        const answer = await gate(call, () => consult(call, verdict))
+        if (answer) await start(call, answer)
+      })
+    } else if (verdict) open.push(start(call, verdict))
   }
-
-  #start(call: Call, verdict: Verdict): void {
-    this.#open.push(this.#carryOut(call, verdict))
-  }
-
-  /** It never rejects. */
-  async #carryOut(call: Call, verdict: Verdict): Promise<void> {
-    if (verdict.kind === 'replace') return carryOut(call, verdict)
-    if (verdict.kind !== 'execute') return
-    await this.#slots.run(call.tool?.parallel === false, async () => {
-      if (!this.#ending) await carryOut(call)
-    })
-  }
-}
-
-async function answerAll(calls: readonly Call[], text: string): Promise<void> {
-  for (const call of calls) await call.answer('error', errorResult(text))
-}
-
-function toolMessage(calls: readonly Call[]): ToolMessage {
-  return { role: 'tool', content: calls.flatMap((call) => call.stored ?? []) }
+  await Promise.all([...open, ...questions.map((question) => question())])
 }

@@ -1,6 +1,9 @@
 import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
-import type { ErrorFacts, ToolStatus } from '../event/event.ts'
+import type { Pass } from '../chain/pass.ts'
+import { ToolError } from '../errors.ts'
+import type { CallFields, ToolStatus } from '../event/event.ts'
+import type { Point } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { textOf } from '../message.ts'
 import type { ToolCallPart, ToolResult, ToolResultPart } from '../message.ts'
@@ -33,9 +36,8 @@ export class Call {
   /** Undefined for a tool that the request did not offer. */
   readonly tool: Tool | undefined
   args: JsonObject
-  /** The validated arguments in the schema's output form, for the first execution; they belong to `validatedFor`. */
+  /** The validated arguments in the schema's output form, for the first execution. */
   output: unknown
-  validatedFor: JsonObject | undefined
   /** Notes of layers, which reach the model with the result. */
   context = ''
   executed = false
@@ -61,6 +63,31 @@ export class Call {
     return `${this.run.runId}:${this.unit.turn}:${this.index}`
   }
 
+  /** What its events carry. */
+  get which(): CallFields {
+    const { callId, toolName } = this.part
+    return { callId, toolName }
+  }
+
+  /** What its hooks get. */
+  get fields(): Record<string, unknown> {
+    const { part, tool, args } = this
+    return { toolCall: part, toolName: part.toolName, tool, args }
+  }
+
+  /** Sends it through the layers of a point. */
+  through(
+    point: Point,
+    more?: Record<string, unknown>,
+    options?: Parameters<ActiveRun['through']>[3],
+  ): Promise<Pass | undefined> {
+    return this.run.through(point, this.unit, { ...this.fields, ...more }, options)
+  }
+
+  error(message: string): ToolError {
+    return new ToolError(this.part.toolName, this.part.callId, message, { runId: this.run.runId })
+  }
+
   /** The run must fail because of this call; the first reason counts. */
   fail(error: unknown): void {
     this.failure ??= { error }
@@ -72,8 +99,13 @@ export class Call {
     if (this.#begun) return
     this.#begun = true
     this.#since = this.run.runtime.now()
-    const { callId, toolName, args, rawArgs } = this.part
-    await this.run.emit('tool_call_begin', { callId, toolName, args, ...capRaw(rawArgs), index: this.index }, this.unit)
+    await this.run.emit('tool_call_begin', { ...this.#told, index: this.index }, this.unit)
+  }
+
+  get #told(): CallFields & { readonly args: JsonObject; readonly rawArgs?: string } {
+    const { which, args, part } = this
+    const rawArgs = part.rawArgs?.slice(0, maxResultChars)
+    return { ...which, args, ...(rawArgs !== undefined && { rawArgs }) }
   }
 
   addContext(context: string): void {
@@ -81,46 +113,30 @@ export class Call {
   }
 
   /** The call's one answer: capped, with the layers' notes, told at once; stored when the batch is done. */
-  async answer(
-    status: ToolStatus,
-    result: ToolResult,
-    { by, error }: { by?: Layer | undefined; error?: unknown } = {},
-  ): Promise<void> {
+  async answer(status: ToolStatus, result: ToolResult, by?: Layer, error?: unknown): Promise<undefined> {
     if (this.stored) return
     await this.begin()
-    const { run, part, unit, args } = this
-    const limit = Math.min(this.tool?.maxResultChars ?? maxResultChars, Math.floor(maxBatchChars / this.batch.size))
+    const { run, which, tool, context } = this
+    const limit = Math.min(tool?.maxResultChars ?? maxResultChars, Math.floor(maxBatchChars / this.batch.size))
     const capped = capResult(result, limit)
-    const content = this.context
-      ? [...capped.content, { type: 'text' as const, text: this.context, added: true as const }]
-      : capped.content
-    this.stored = { type: 'tool_result', callId: part.callId, toolName: part.toolName, ...capped, content }
+    const { isError, value } = capped
+    const content = context ? [...capped.content, { type: 'text', text: context, added: true } as const] : capped.content
+    this.stored = { type: 'tool_result', ...which, ...capped, content }
+    // Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own.
+    const message = status !== 'withheld' && { message: textOf(capped) }
     await run.emit(
       'tool_result',
       {
-        callId: part.callId,
-        toolName: part.toolName,
+        ...this.#told,
         status,
-        args,
-        ...capRaw(part.rawArgs),
         content,
-        isError: capped.isError,
-        ...(capped.value === undefined ? {} : { value: capped.value }),
+        isError,
+        ...(value !== undefined && { value }),
         durationMs: run.runtime.now() - this.#since,
-        ...(by ? { by: by.name } : {}),
-        ...(error !== undefined && capped.isError ? { error: this.#facts(error, status, capped) } : {}),
+        ...(by && { by: by.name }),
+        ...(error !== undefined && isError && { error: { ...factsOf(error), ...message, ...which } }),
       },
-      unit,
+      this.unit,
     )
   }
-
-  /** Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own. */
-  #facts(error: unknown, status: ToolStatus, result: ToolResult): ErrorFacts {
-    const { callId, toolName } = this.part
-    return { ...factsOf(error), ...(status === 'withheld' ? {} : { message: textOf(result) }), callId, toolName }
-  }
-}
-
-function capRaw(rawArgs: string | undefined): { readonly rawArgs?: string } {
-  return rawArgs === undefined ? {} : { rawArgs: rawArgs.slice(0, maxResultChars) }
 }

@@ -74,7 +74,7 @@ export class ToolContext implements ToolCtx {
   }
 
   emit(name: string, data: unknown = null): void {
-    const { run, unit, part } = this.#call
-    if (this.#open) void run.emit('custom', { name, data: toJson(data), callId: part.callId, toolName: part.toolName }, unit)
+    const { run, unit, which } = this.#call
+    if (this.#open) void run.emit('custom', { name, data: toJson(data), ...which }, unit)
   }
 }

@@ -17,18 +17,21 @@ interface KoagentErrorOptions {
 
 /** Every error of koagent's own. `code` is stable; the message says what happened, where and what to do. */
 export class KoagentError extends Error {
+  // Written out: a minifier renames classes.
+  override readonly name: string = 'KoagentError'
   declare readonly code: string
   declare readonly runId?: string | undefined
 
   /** Other fields of `options` become the error's own. */
   constructor(code: string, message: string, options: KoagentErrorOptions = {}) {
     super(message, options)
-    Object.assign(this, { name: new.target.name, code, ...options })
+    Object.assign(this, { code, ...options })
   }
 }
 
 /** An agent, a tool, a middleware or a run was put together wrongly. Thrown before anything runs. */
 export class ConfigError extends KoagentError {
+  override readonly name: string = 'ConfigError'
   constructor(message: string, options?: KoagentErrorOptions) {
     super('config', message, options)
   }
@@ -36,6 +39,7 @@ export class ConfigError extends KoagentError {
 
 /** A middleware broke the rules of its hook point, such as a second `next()`. */
 export class HookContractError extends KoagentError {
+  override readonly name: string = 'HookContractError'
   declare readonly middleware: string
   declare readonly point: string
 
@@ -47,6 +51,7 @@ export class HookContractError extends KoagentError {
 
 /** A model call failed, or a request was refused before it was sent. */
 export class ModelError extends KoagentError {
+  override readonly name: string = 'ModelError'
   declare readonly status?: number | undefined
   /** May the same request succeed later? */
   declare readonly retryable: boolean
@@ -72,6 +77,7 @@ export class ModelError extends KoagentError {
 
 /** A tool call could not be carried out as asked: unknown tool, bad arguments, time limit, invalid output. */
 export class ToolError extends KoagentError {
+  override readonly name: string = 'ToolError'
   declare readonly toolName: string
   declare readonly callId: string
 
@@ -83,18 +89,19 @@ export class ToolError extends KoagentError {
 
 /** The run was cancelled. `result` holds what there was by then. */
 export class RunCancelledError extends KoagentError {
+  // The name that fetch, the SDKs and other callers of AbortController look for.
+  override readonly name: string = 'AbortError'
   declare readonly result: RunResult
 
   constructor(reason: unknown, options?: KoagentErrorOptions) {
     const why = messageOf(reason ?? '')
     super('run_cancelled', `the run was cancelled${why && `: ${why}`}`, { ...options, cause: reason })
-    // The name that fetch, the SDKs and other callers of AbortController look for.
-    this.name = 'AbortError'
   }
 }
 
 /** A second run wanted a session that is in use. */
 export class SessionBusyError extends KoagentError {
+  override readonly name: string = 'SessionBusyError'
   declare readonly sessionId: string
   declare readonly holder: string
 

@@ -4,7 +4,7 @@ import { HookContractError, setOrigin, toError } from '../errors.ts'
 import { deepFreeze } from '../freeze.ts'
 import { contextFor } from './context.ts'
 import type { Layer } from './layer.ts'
-import type { Pass, Saved } from './pass.ts'
+import type { Pass } from './pass.ts'
 import { Trace } from './trace.ts'
 
 /** Where a layer stands: before its `next()`, waiting for it, after it, or gone. */
@@ -26,7 +26,7 @@ export class Frame {
   #gone = false
   #outcome: unknown
   #violation: HookContractError | undefined
-  #saved: Saved | undefined
+  #saved: object | undefined
   #resolve: ((value: unknown) => void) | undefined
   #reject: ((error: Error) => void) | undefined
   readonly #trace: Trace | undefined

@@ -22,18 +22,6 @@ interface TransformOf {
   readonly transform: Transform
 }
 
-/** What a layer may change, as it was before the layer: put back when a layer under 'log' or 'ignore' fails. */
-export interface Saved {
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly decision: Decision | undefined
-  readonly by: Layer | undefined
-  readonly stop: Stop | undefined
-  readonly replacement: Pass['replacement']
-  readonly writer: Layer | undefined
-  readonly notes: number
-  readonly transforms: number
-}
-
 /** One way of a value or a question through the layers of one point. What its layers share lives here. */
 export class Pass {
   readonly run: ActiveRun
@@ -239,21 +227,14 @@ export class Pass {
     return undefined
   }
 
-  save(): Saved {
-    const { fields, decision, by, stop, replacement, writer, notes, transforms } = this
-    const counts = { notes: notes.length, transforms: transforms.length }
-    return { fields: { ...fields }, decision, by, stop, replacement, writer, ...counts }
+  /** All that a layer may change, as it is now: put back when a layer under 'log' or 'ignore' fails. */
+  save(): object {
+    const { top: _open, ...state } = this
+    return { ...state, fields: { ...this.fields }, notes: [...this.notes], transforms: [...this.transforms] }
   }
 
-  restore(saved: Saved): void {
-    Object.assign(this.fields, saved.fields)
-    this.decision = saved.decision
-    this.by = saved.by
-    this.stop = saved.stop
-    this.replacement = saved.replacement
-    this.writer = saved.writer
-    this.notes.length = saved.notes
-    this.transforms.length = saved.transforms
+  restore(saved: object): void {
+    Object.assign(this, saved)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Unit } from '../chain/layer.ts'
-import type { EventFields, StepFields } from '../event/event.ts'
+import type { CallFields, EventFields, StepFields } from '../event/event.ts'
 import { textOf } from '../message.ts'
 import type { AssistantMessage, ToolCallPart } from '../message.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -40,17 +40,17 @@ export class Output {
 
   /** A piece of a call's arguments. A sanitizer needs whole strings: then they follow with the call. */
   args(callId: string, toolName: string, delta: string): void | Promise<void> {
-    if (this.#run.sanitizer) return
-    this.#out = true
-    return this.#tell('tool_args_delta', { ...this.#fields, callId, toolName, delta })
+    if (!this.#run.sanitizer) return this.#args({ callId, toolName, delta })
   }
 
   call({ callId, toolName, args, rawArgs }: ToolCallPart): void | Promise<void> {
     const { sanitizer } = this.#run
-    if (!sanitizer) return
+    if (sanitizer) return this.#args({ callId, toolName, delta: rawArgs ?? JSON.stringify(sanitizer.value(args)) })
+  }
+
+  #args(delta: CallFields & { readonly delta: string }): void | Promise<void> {
     this.#out = true
-    const delta = rawArgs ?? JSON.stringify(sanitizer.value(args))
-    return this.#tell('tool_args_delta', { ...this.#fields, callId, toolName, delta })
+    return this.#tell('tool_args_delta', { ...this.#fields, ...delta })
   }
 
   /** What was given out is void. */

@@ -54,14 +54,14 @@ function mapped(tools: StepRequest['tools'], messages: readonly Message[]): Tool
 /** The same list where nothing needs changing, which is the rule. */
 function forProvider(messages: readonly Message[], provider: string, names: ToolNames): readonly Message[] {
   if (names === unchanged && !messages.some((message) => isForeign(message, provider))) return messages
-  const named = <Part extends { readonly type: string }>(part: Part): Part =>
-    'toolName' in part ? { ...part, toolName: names.toProvider(part.toolName as string) } : part
-  return messages.flatMap((message): Message | readonly Message[] => {
-    if (message.role === 'tool') return { ...message, content: message.content.map(named) }
-    if (message.role !== 'assistant') return message
+  return messages.flatMap((message) => {
     const own = isForeign(message, provider) ? withoutOpaque(message) : message
     // Nothing but another provider's reasoning: there is nothing left to send.
-    return own.content.length > 0 ? { ...own, content: own.content.map(named) } : []
+    if (own.role === 'assistant' && own.content.length === 0) return []
+    const content = own.content.map((part) =>
+      'toolName' in part ? { ...part, toolName: names.toProvider(part.toolName) } : part,
+    )
+    return { ...own, content } as Message
   })
 }
 

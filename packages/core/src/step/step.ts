@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Layer, Unit } from '../chain/layer.ts'
 import { freezeRequest, Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
@@ -10,7 +9,7 @@ import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
 import type { LLMStep, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
-import { maxAttempts, pause } from '../run/attempts.ts'
+import { around, maxAttempts, pause } from '../run/attempts.ts'
 import { WorkSignal } from '../signal.ts'
 import { Assembler, distinct } from './assemble.ts'
 import { authorOf, modelFailure } from './author.ts'
@@ -101,10 +100,9 @@ export class Step {
       pass.transforms.some(({ layer }) => layer.index < index)
         ? this.#retell(value as LLMStep, pass, index)
         : this.#whole(value as LLMStep)
-    const chain = run.chains.at(pass.name)
     let step: LLMStep
     try {
-      step = chain ? this.#whole((await enter(chain, pass)) as LLMStep) : ((await pass.innermost()) as LLMStep)
+      step = this.#whole((await around(pass)) as LLMStep)
     } catch (thrown) {
       run.check()
       return this.#afterFailure(toError(thrown, 'an LLM step'), pass.workError?.error !== thrown)
@@ -221,10 +219,7 @@ export class Step {
 /** What a layer may supply as a step: a whole one, or the text of an answer. */
 function stepOf(value: LLMStep | string): LLMStep {
   if (typeof value !== 'string') return value
-  return {
-    message: { role: 'assistant', content: [{ type: 'text', text: value }] },
-    toolCalls: [],
-    finishReason: 'stop',
-    usage: noUsage,
-  }
+  const message: AssistantMessage = { role: 'assistant', content: [{ type: 'text', text: value }] }
+  // The rest follows from it when it is made whole.
+  return { message } as LLMStep
 }

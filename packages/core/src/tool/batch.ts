@@ -56,7 +56,7 @@ function toolMessage(calls: readonly Call[]): ToolMessage {
 }
 
 async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
-  const text = 'The answer was cut off at its length limit, so this call was not executed. Make it again, with less text.'
+  const text = 'The call was not executed: the answer was cut off at its length limit. Make the call again, with less text.'
   for (const call of calls) await call.answer('error', errorResult(text))
 }
 

@@ -27,10 +27,9 @@ export interface BatchOf {
 }
 
 /** One tool call on its way from the model's wish to its one result. */
-export class Call {
+export class Call extends Unit {
   readonly run: ActiveRun
   readonly part: ToolCallPart
-  readonly unit: Unit
   readonly index: number
   readonly batch: BatchOf
   /** Undefined for a tool that the request did not offer. */
@@ -46,21 +45,20 @@ export class Call {
   stored: ToolResultPart | undefined
   /** Why the run must fail because of this call. */
   failure: { readonly error: unknown } | undefined
-  #begun = false
-  #since = 0
+  #since: number | undefined
 
   constructor(run: ActiveRun, part: ToolCallPart, index: number, batch: BatchOf) {
+    super(`tool:${batch.turn}:${index}`, batch.turn, part.callId, part.toolName)
     this.run = run
     this.part = part
     this.batch = batch
     this.tool = batch.offered.find((tool) => tool.name === part.toolName)
     this.index = index
     this.args = part.args
-    this.unit = new Unit(`tool:${batch.turn}:${index}`, batch.turn, part.callId, part.toolName)
   }
 
   get idempotencyKey(): string {
-    return `${this.run.runId}:${this.unit.turn}:${this.index}`
+    return `${this.run.runId}:${this.turn}:${this.index}`
   }
 
   /** What its events carry. */
@@ -81,11 +79,12 @@ export class Call {
     more?: Record<string, unknown>,
     options?: Parameters<ActiveRun['through']>[3],
   ): Promise<Pass | undefined> {
-    return this.run.through(point, this.unit, { ...this.fields, ...more }, options)
+    return this.run.through(point, this, { ...this.fields, ...more }, options)
   }
 
   error(message: string): ToolError {
-    return new ToolError(this.part.toolName, this.part.callId, message, { runId: this.run.runId })
+    const { callId, toolName } = this.part
+    return new ToolError(toolName, callId, message, { runId: this.run.runId })
   }
 
   /** The run must fail because of this call; the first reason counts. */
@@ -96,10 +95,9 @@ export class Call {
 
   /** Announces the call, once. */
   async begin(): Promise<void> {
-    if (this.#begun) return
-    this.#begun = true
+    if (this.#since !== undefined) return
     this.#since = this.run.runtime.now()
-    await this.run.emit('tool_call_begin', { ...this.#told, index: this.index }, this.unit)
+    await this.run.emit('tool_call_begin', { ...this.#told, index: this.index }, this)
   }
 
   get #told(): CallFields & { readonly args: JsonObject; readonly rawArgs?: string } {
@@ -132,11 +130,11 @@ export class Call {
         content,
         isError,
         ...(value !== undefined && { value }),
-        durationMs: run.runtime.now() - this.#since,
+        durationMs: run.runtime.now() - (this.#since ?? 0),
         ...(by && { by: by.name }),
         ...(error !== undefined && isError && { error: { ...factsOf(error), ...message, ...which } }),
       },
-      this.unit,
+      this,
     )
   }
 }

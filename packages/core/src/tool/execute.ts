@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
@@ -6,7 +5,7 @@ import { setOrigin, toError } from '../errors.ts'
 import type { ToolStatus } from '../event/event.ts'
 import { isObject } from '../json.ts'
 import type { ToolResult } from '../message.ts'
-import { maxAttempts, pause } from '../run/attempts.ts'
+import { around, maxAttempts, pause } from '../run/attempts.ts'
 import { interrupted } from '../session/repair.ts'
 import { WorkSignal } from '../signal.ts'
 import type { Call } from './call.ts'
@@ -26,7 +25,7 @@ interface Outcome {
 
 /** What stands in the history when after_tool failed: the tool has run, and its raw result is nobody's to see. */
 const withheld = errorResult(
-  'The call was carried out, but its result was withheld because a check of it failed. Do not repeat the call.',
+  'The call was carried out, and its result is withheld: a check of it failed. Do not make the call again.',
 )
 
 /**
@@ -40,7 +39,7 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
       const retry = 'kind' in outcome ? outcome : await settle(call, outcome, attempt)
       if (!retry) return
       const { delayMs = 0, reason = 'a layer asked for it' } = retry
-      await call.run.emit('retry', { ...call.which, attempt: attempt + 1, delayMs, reason }, call.unit)
+      await call.run.emit('retry', { ...call.which, attempt: attempt + 1, delayMs, reason }, call)
       await pause(call.run, delayMs)
     }
   } catch (error) {
@@ -53,7 +52,7 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
 export function answerCutOff(call: Call): Promise<undefined> {
   const { ending } = call.run
   if (call.executed) return ending ? call.answer('cancelled', interrupted(call.part)) : call.answer('withheld', withheld)
-  const text = `The call was not executed, because the run ${ending ? 'was cut off' : 'failed'} before that.`
+  const text = `The call was not executed: the run ${ending ? 'was cut off' : 'failed'}.`
   return call.answer(ending ? 'cancelled' : 'error', errorResult(text))
 }
 
@@ -63,17 +62,16 @@ function replacement({ result, by }: Replacement): Outcome {
 
 /** One pass through around_tool. A failure of the tool becomes what on_error says; a layer's own is thrown. */
 async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry> {
-  const { run, unit, idempotencyKey } = call
+  const { run, idempotencyKey } = call
   const tool = call.tool as Tool
   run.check()
   const since = run.runtime.now()
   const fields = { ...call.fields, signal: undefined, attempt, idempotencyKey }
-  const pass: Pass = new Pass(run, 'around_tool', unit, fields, () =>
+  const pass: Pass = new Pass(run, 'around_tool', call, fields, () =>
     invoke(call, tool, attempt, pass.fields.signal as AbortSignal | undefined),
   )
-  const chain = run.chains.at(pass.name)
   try {
-    return { result: toResult(await (chain ? enter(chain, pass) : pass.innermost())) }
+    return { result: toResult(await around(pass)) }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
     if (pass.workError?.error !== thrown) throw thrown
@@ -85,7 +83,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
 
 async function afterFailure(call: Call, error: Error, attempt: number): Promise<Outcome | Retry> {
   setOrigin(error, call.which)
-  const decision = await call.run.askOnError({ error, phase: 'tool', attempt, toolCall: call.part }, call.unit)
+  const decision = await call.run.askOnError({ error, phase: 'tool', attempt, toolCall: call.part }, call)
   if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { ...replacement(decision), error }
   // Not the failure's own words, which no layer of after_tool has seen.
@@ -156,7 +154,7 @@ async function drain(call: Call, generator: AsyncGenerator, ctx: ToolContext): P
   while (ctx.open && !call.run.ending) {
     const next = await generator.next()
     if (next.done) return next.value
-    if (ctx.open) await call.run.emitProgress(call.unit, toJson(next.value))
+    if (ctx.open) await call.run.emitProgress(call, toJson(next.value))
   }
   // Nobody waits for it any more: it may clean up, and does nothing else.
   return generator.return(undefined)

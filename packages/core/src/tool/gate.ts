@@ -106,11 +106,11 @@ interface Answer {
 
 /** One round of a question: asked, answered, told. */
 async function putQuestion(call: Call, { reason, asker }: Question): Promise<Answer> {
-  const { run, unit, which } = call
+  const { run, which } = call
   let { args } = call
   let no: string | undefined = 'the run ended before there was an answer'
   let pass: Pass | undefined
-  await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, unit)
+  await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, call)
   try {
     pass = await call.through('on_permission_request', { reason, asker: asker.name }, { yesUpTo: asker.index })
     const decision = pass?.decision
@@ -118,7 +118,7 @@ async function putQuestion(call: Call, { reason, asker }: Question): Promise<Ans
     if (pass) args = pass.fields.args as JsonObject
   } finally {
     const told = no === undefined ? { decision: 'allow' as const } : { decision: 'deny' as const, reason: no }
-    await run.emit('permission_resolved', { ...which, ...told, args, ...(pass?.by && { by: pass.by.name }) }, unit)
+    await run.emit('permission_resolved', { ...which, ...told, args, ...(pass?.by && { by: pass.by.name }) }, call)
   }
   return { no, args, pass }
 }
@@ -152,7 +152,7 @@ function jsonProblem(text: string): string {
 
 /** A call that cannot run as asked: on_error hears of it once; it passes no gate and no after_tool, unless a layer puts a result of its own. */
 async function answerInvalid(call: Call, error: ToolError, by: Layer | undefined): Promise<Verdict | undefined> {
-  const decision = await call.run.askOnError({ error, phase: 'tool', toolCall: call.part }, call.unit)
+  const decision = await call.run.askOnError({ error, phase: 'tool', toolCall: call.part }, call)
   if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { replaced: decision }
   return call.answer('invalid', errorResult(error.message), by, error)

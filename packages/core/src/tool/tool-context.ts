@@ -37,7 +37,7 @@ export class ToolContext implements ToolCtx {
   }
 
   get turn(): number {
-    return this.#call.unit.turn
+    return this.#call.turn
   }
 
   get signal(): AbortSignal {
@@ -70,11 +70,11 @@ export class ToolContext implements ToolCtx {
   }
 
   progress(data: unknown): void | Promise<void> {
-    if (this.#open) return this.#call.run.emitProgress(this.#call.unit, toJson(data))
+    if (this.#open) return this.#call.run.emitProgress(this.#call, toJson(data))
   }
 
   emit(name: string, data: unknown = null): void {
-    const { run, unit, which } = this.#call
-    if (this.#open) void run.emit('custom', { name, data: toJson(data), ...which }, unit)
+    const { run, which } = this.#call
+    if (this.#open) void run.emit('custom', { name, data: toJson(data), ...which }, this.#call)
   }
 }

@@ -6,7 +6,7 @@ import type { AssistantMessage, AssistantPart, ReasoningPart, ToolCallPart } fro
 import { noUsage } from '../model.ts'
 import type { LLMStep, ModelPart, ModelToolCall, Usage } from '../model.ts'
 import { uniqueCallId } from '../session/repair.ts'
-import { unusable } from './author.ts'
+import { mishap } from './author.ts'
 import type { Author } from './author.ts'
 
 type Open<T> = { -readonly [K in keyof T]: T[K] }
@@ -101,12 +101,12 @@ export class Assembler {
    * @throws ModelError, retryable, when the stream ended before its finish, left a call unfinished, or came to nothing for an abnormal reason
    */
   step(author: Author): LLMStep {
-    if (!this.#finish) throw unusable(author, 'was cut off: its stream ended without a finish', 'model_stream_cut')
+    if (!this.#finish) throw mishap(author, 'ended its answer without a finish', 'model_stream_cut')
     const { reason, rawReason, providerData } = this.#finish
     const [unfinished] = this.#announced.values()
-    if (unfinished !== undefined) throw unusable(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
+    if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
     if (this.#content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
-      throw unusable(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
+      throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     const message = messageBy(author, this.#content.filter(worthKeeping), providerData)
     return deepFreeze({
       message,

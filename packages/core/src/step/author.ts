@@ -11,10 +11,10 @@ export function authorOf({ provider, id }: Model): Author {
   return { provider, model: id }
 }
 
-/** What is wrong with an answer of which the next one may be right. */
-export function unusable({ provider, model }: Author, what: string, code: string): ModelError {
+/** What went wrong between a model and the run. By default it may go right the next time. */
+export function mishap({ provider, model }: Author, what: string, code: string, retryable: boolean = true): ModelError {
   const who = provider === undefined ? "a layer's answer" : `model '${provider}/${model}'`
-  return new ModelError(`${who} ${what}`, { code, retryable: true, provider })
+  return new ModelError(`${who} ${what}`, { code, retryable, provider })
 }
 
 /** A model's failure as an Error that says which model it was. */

@@ -3,7 +3,7 @@ import { isObject } from '../json.ts'
 import type { ModelPart } from '../model.ts'
 import type { WorkSignal } from '../signal.ts'
 import type { Assembler } from './assemble.ts'
-import { unusable } from './author.ts'
+import { mishap } from './author.ts'
 import type { Author } from './author.ts'
 import type { Output } from './output.ts'
 
@@ -70,7 +70,7 @@ function isPart(part: unknown): part is ModelPart {
 }
 
 function take(part: unknown, into: Assembler, output: Output, author: Author): void | Promise<void> {
-  if (!isPart(part)) throw unusable(author, `sent a part that is not of the Model contract: ${messageOf(part)}`, 'model_garbage')
+  if (!isPart(part)) throw mishap(author, `sent a part that is no ModelPart: ${messageOf(part)}`, 'model_garbage')
   switch (part.type) {
     case 'text_delta':
       if (part.text === '') return

@@ -1,10 +1,10 @@
-import { ModelError } from '../errors.ts'
 import type { StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message } from '../message.ts'
 import type { LLMStep, ModelPart, ModelRequest } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
+import { authorOf, mishap } from './author.ts'
 import { checkRequest } from './check.ts'
 import { isLegalName, toolNames } from './names.ts'
 import type { ToolNames } from './names.ts'
@@ -22,12 +22,11 @@ export interface Outgoing {
  * @throws ModelError, not retryable, when the request is one that a provider would refuse; it is not sent
  */
 export function outgoing({ model, system, messages, tools, toolChoice, settings }: StepRequest, author: string): Outgoing {
-  const { provider, id } = model
   const names = tools.every(({ name }) => isLegalName(name)) && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
   const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
     ...(system !== undefined && { system }),
-    messages: forProvider(messages, provider, names),
+    messages: forProvider(messages, model.provider, names),
     tools: tools.map(({ name, description, schema }) => ({
       name: names.toProvider(name),
       description,
@@ -38,11 +37,7 @@ export function outgoing({ model, system, messages, tools, toolChoice, settings 
   }
   const problem = checkRequest(request)
   if (problem === undefined) return { request, fromProvider: (name) => names.fromProvider(name) }
-  throw new ModelError(`the request that ${author} made was not sent to model '${provider}/${id}': ${problem}`, {
-    code: 'bad_request',
-    retryable: false,
-    provider,
-  })
+  throw mishap(authorOf(model), `was not sent the request that ${author} made: ${problem}`, 'bad_request', false)
 }
 
 const unchanged: ToolNames = { toProvider: (name) => name, fromProvider: (name) => name }

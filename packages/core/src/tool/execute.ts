@@ -56,8 +56,8 @@ export function answerCutOff(call: Call): Promise<undefined> {
   return call.answer(ending ? 'cancelled' : 'error', errorResult(text))
 }
 
-function replacement({ result, by }: Replacement): Outcome {
-  return { result: toResult(result), status: 'replaced', by }
+function replacement({ decision, by }: Replacement): Outcome {
+  return { result: toResult(decision.result), status: 'replaced', by }
 }
 
 /** One pass through around_tool. A failure of the tool becomes what on_error says; a layer's own is thrown. */
@@ -85,7 +85,7 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
   setOrigin(error, call.which)
   const decision = await call.run.askOnError({ error, phase: 'tool', attempt, toolCall: call.part }, call)
   if (decision?.kind === 'raise') throw decision.error
-  if (decision?.kind === 'replace_result') return { ...replacement(decision), error }
+  if (decision?.kind === 'replace_result') return { ...replacement({ decision }), error }
   // Not the failure's own words, which no layer of after_tool has seen.
   if (decision?.kind === 'retry' && attempt < maxAttempts) return { reason: 'the tool failed', ...decision }
   return { result: errorResult(error.message || error.name), error }

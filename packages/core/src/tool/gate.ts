@@ -1,5 +1,6 @@
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
+import type { ReplaceResult } from '../decision.ts'
 import type { ToolError } from '../errors.ts'
 import { sameJson } from '../freeze.ts'
 import type { JsonObject } from '../json.ts'
@@ -8,8 +9,8 @@ import { errorResult, toResult } from './serialise.ts'
 
 /** What a layer puts in the place of an execution. */
 export interface Replacement {
-  readonly result: unknown
-  readonly by?: Layer | undefined
+  readonly decision: ReplaceResult
+  readonly by?: Layer
 }
 
 /**
@@ -64,9 +65,8 @@ export async function judge(call: Call, editor?: Layer): Promise<Verdict | undef
     if (decision?.kind === 'deny') return call.answer('blocked', errorResult(`Blocked by hook: ${decision.reason}`), hook.by)
   } while (!sameJson(call.args, judged))
   if (hook?.stop) return call.answer('blocked', toResult(hook.stop.result ?? hook.stop.reason), hook.stopBy)
-  const { decision: replacement, by } = hook?.replacement ?? {}
   const [question] = [permission, hook].flatMap(questionOf).toSorted((a, b) => a.asker.index - b.asker.index)
-  return { replaced: replacement && { result: replacement.result, by }, question }
+  return { replaced: hook?.replacement, question }
 }
 
 function questionOf(gate: Pass | undefined): readonly Question[] {
@@ -88,7 +88,7 @@ export async function consult(call: Call, first: Verdict): Promise<Verdict | und
     if (edits === maxEdits) return deny(call, `the arguments were edited more than ${maxEdits} times`, by)
     // An edit is fresh input: it passes every gate again. What layers noted was about the arguments before it.
     call.args = args
-    call.context = `Whoever was asked for permission changed the arguments to ${JSON.stringify(args)}.`
+    call.context = `The arguments were edited by whoever gave permission, to ${JSON.stringify(args)}.`
     verdict = await judge(call, pass?.writer)
     // A yes counts for exactly the arguments it was given for, and for a question that its giver may answer.
     if (verdict?.question && sameJson(call.args, yes) && by && by.index <= verdict.question.asker.index) return verdict
@@ -108,7 +108,7 @@ interface Answer {
 async function putQuestion(call: Call, { reason, asker }: Question): Promise<Answer> {
   const { run, which } = call
   let { args } = call
-  let no: string | undefined = 'the run ended before there was an answer'
+  let no: string | undefined = 'the run ended before an answer'
   let pass: Pass | undefined
   await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, call)
   try {
@@ -154,7 +154,7 @@ function jsonProblem(text: string): string {
 async function answerInvalid(call: Call, error: ToolError, by: Layer | undefined): Promise<Verdict | undefined> {
   const decision = await call.run.askOnError({ error, phase: 'tool', toolCall: call.part }, call)
   if (decision?.kind === 'raise') throw decision.error
-  if (decision?.kind === 'replace_result') return { replaced: decision }
+  if (decision?.kind === 'replace_result') return { replaced: { decision } }
   return call.answer('invalid', errorResult(error.message), by, error)
 }
 

@@ -153,7 +153,7 @@ describe.each(modes)('an edit by whoever is asked (%s)', (mode) => {
     // The model is told of the edit, and hears nothing about the arguments before it.
     expect(called.results[0]?.content.at(-1)).toEqual({
       type: 'text',
-      text: 'Whoever was asked for permission changed the arguments to {"path":"b"}.\nabout b',
+      text: 'The arguments were edited by whoever gave permission, to {"path":"b"}.\nabout b',
       added: true,
     })
   })

@@ -107,7 +107,7 @@ export class Assembler {
     if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
     if (this.#content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
-    const message = messageBy(author, this.#content.filter(worthKeeping), providerData)
+    const message = messageBy(author, this.#content.filter(hasContent), providerData)
     return deepFreeze({
       message,
       toolCalls: callsOf(message),
@@ -119,9 +119,7 @@ export class Assembler {
 
   /** What is kept of a step that ended early: complete parts; reasoning only with what the provider wants back. */
   partial(author: Author): AssistantMessage | undefined {
-    const content = this.#content.filter((part) =>
-      part.type === 'reasoning' ? part.providerData !== undefined : worthKeeping(part),
-    )
+    const content = this.#content.filter((part) => hasContent(part) && (part.type !== 'reasoning' || 'providerData' in part))
     return content.length > 0 ? deepFreeze(messageBy(author, content)) : undefined
   }
 }
@@ -136,9 +134,8 @@ function messageBy({ provider, model }: Author, content: readonly AssistantPart[
   }
 }
 
-/** Is there anything in it? */
-function worthKeeping(part: AssistantPart): boolean {
-  return part.type === 'tool_call' || part.text !== '' || (part.type === 'reasoning' && part.providerData !== undefined)
+function hasContent(part: AssistantPart): boolean {
+  return part.type === 'tool_call' || part.text !== '' || 'providerData' in part
 }
 
 /** Absent or blank arguments are `{}`. What is no JSON object is kept as raw text, to be answered with an error. */

@@ -3,7 +3,7 @@ import { freezeRequest, Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
 import { toError } from '../errors.ts'
 import { deepFreeze, freezeList } from '../freeze.ts'
-import type { StepRequest } from '../hooks.ts'
+import type { Point, StepRequest } from '../hooks.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
@@ -62,14 +62,18 @@ export class Step {
     }
   }
 
-  #fields(request: StepRequest): Record<string, unknown> {
-    return { request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step' }
+  /** What its hooks get. */
+  #fields(request: StepRequest, more: object): Record<string, unknown> {
+    return { request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step', ...more }
+  }
+
+  #through(point: Point, fields: Record<string, unknown>): Promise<Pass | undefined> {
+    return this.#run.through(point, this.#unit, fields, { excluded: this.#excluded })
   }
 
   async #prepare(): Promise<StepOutcome | undefined> {
-    const run = this.#run
-    const fields = { ...this.#fields(this.#request), session: run.handle.session }
-    const pass = await run.through('before_llm_step', this.#unit, fields, { excluded: this.#excluded })
+    const fields = this.#fields(this.#request, { session: this.#run.handle.session })
+    const pass = await this.#through('before_llm_step', fields)
     if (!pass) return undefined
     const { decision } = pass
     if (decision?.kind === 'deny') return { denied: decision.reason }
@@ -93,7 +97,7 @@ export class Step {
   /** One pass through around_llm_step and after_llm_step. */
   async #attempt(): Promise<StepOutcome | Retry> {
     const run = this.#run
-    const fields = { ...this.#fields(this.#request), signal: undefined }
+    const fields = this.#fields(this.#request, { signal: undefined })
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
     // A layer answered in the place of what stands inside it: the transforms further out apply to its answer too.
     pass.refine = async (value, { index }) =>
@@ -109,8 +113,7 @@ export class Step {
     }
     run.check()
     const request = pass.fields.request as StepRequest
-    const options = { excluded: this.#excluded }
-    const after = await run.through('after_llm_step', this.#unit, { ...this.#fields(request), step }, options)
+    const after = await this.#through('after_llm_step', this.#fields(request, { step }))
     if (after) step = this.#whole(after.fields.step as LLMStep)
     const decision = after?.decision
     if (decision?.kind === 'stop') {

@@ -80,34 +80,25 @@ const maxEdits = 3
 export async function consult(call: Call, first: Verdict): Promise<Verdict | undefined> {
   let verdict: Verdict | undefined = first
   for (let edits = 0; verdict?.question; edits++) {
-    const { asker } = verdict.question
-    const { no, args, pass } = await putQuestion(call, verdict.question)
-    const { by, decidedOn: yes } = pass ?? {}
-    if (no !== undefined) return deny(call, no, by ?? asker)
+    const pass: Pass | undefined = await putQuestion(call, verdict.question)
+    if (!pass) return undefined
+    const { by, decidedOn: yes, writer } = pass
+    const args = pass.fields.args as JsonObject
     if (sameJson(args, call.args) && sameJson(yes, args)) return verdict
     if (edits === maxEdits) return deny(call, `the arguments were edited more than ${maxEdits} times`, by)
     // An edit is fresh input: it passes every gate again. What layers noted was about the arguments before it.
     call.args = args
     call.context = `The arguments were edited by whoever gave permission, to ${JSON.stringify(args)}.`
-    verdict = await judge(call, pass?.writer)
+    verdict = await judge(call, writer)
     // A yes counts for exactly the arguments it was given for, and for a question that its giver may answer.
     if (verdict?.question && sameJson(call.args, yes) && by && by.index <= verdict.question.asker.index) return verdict
   }
   return verdict
 }
 
-interface Answer {
-  /** Why not. */
-  readonly no: string | undefined
-  /** As they were edited. */
-  readonly args: JsonObject
-  readonly pass: Pass | undefined
-}
-
-/** One round of a question: asked, answered, told. */
-async function putQuestion(call: Call, { reason, asker }: Question): Promise<Answer> {
-  const { run, which } = call
-  let { args } = call
+/** One round of a question: asked, answered, told. @returns the pass that said yes; after a no the call has been answered */
+async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pass | undefined> {
+  const { run, which, args } = call
   let no: string | undefined = 'the run ended before an answer'
   let pass: Pass | undefined
   await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, call)
@@ -115,12 +106,12 @@ async function putQuestion(call: Call, { reason, asker }: Question): Promise<Ans
     pass = await call.through('on_permission_request', { reason, asker: asker.name }, { yesUpTo: asker.index })
     const decision = pass?.decision
     no = decision?.kind === 'deny' ? decision.reason : decision ? undefined : `${reason} (nobody to ask)`
-    if (pass) args = pass.fields.args as JsonObject
   } finally {
     const told = no === undefined ? { decision: 'allow' as const } : { decision: 'deny' as const, reason: no }
-    await run.emit('permission_resolved', { ...which, ...told, args, ...(pass?.by && { by: pass.by.name }) }, call)
+    const edited = (pass?.fields.args ?? args) as JsonObject
+    await run.emit('permission_resolved', { ...which, ...told, args: edited, ...(pass?.by && { by: pass.by.name }) }, call)
   }
-  return { no, args, pass }
+  return no === undefined ? pass : deny(call, no, pass?.by ?? asker)
 }
 
 /** @returns what is wrong with the call, for the model */

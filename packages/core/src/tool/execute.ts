@@ -25,7 +25,7 @@ interface Outcome {
 
 /** What stands in the history when after_tool failed: the tool has run, and its raw result is nobody's to see. */
 const withheld = errorResult(
-  'The call was carried out, and its result is withheld: a check of it failed. Do not make the call again.',
+  'The call was carried out, but its result was withheld: a check of it failed. Do not make the call again.',
 )
 
 /**

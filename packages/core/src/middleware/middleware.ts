@@ -7,7 +7,7 @@ import type { Tool } from '../tool/define.ts'
 import { nearest } from './nearest.ts'
 
 /** The version of the rules between an agent and its middleware that this core speaks. */
-export const contract = 1
+const contract = 1
 
 /** A layer around an agent's hook points: a plain object that anyone can publish. */
 export interface Middleware<Meta = unknown> extends Hooks<Meta> {

@@ -98,16 +98,18 @@ export class Assembler {
   /**
    * The whole step.
    *
-   * @throws ModelError, retryable, when the stream ended before its finish, left a call unfinished, or came to nothing for an abnormal reason
+   * @throws ModelError, retryable, when the stream ended before its finish, left a call unfinished, ended with an error, or came to nothing for an abnormal reason
    */
   step(author: Author): LLMStep {
     if (!this.#finish) throw mishap(author, 'ended its answer without a finish', 'model_stream_cut')
     const { reason, rawReason, providerData } = this.#finish
     const [unfinished] = this.#announced.values()
     if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
-    if (this.#content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
+    const content = this.#content.filter(hasContent)
+    if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
-    const message = messageBy(author, this.#content.filter(hasContent), providerData)
+    if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
+    const message = messageBy(author, content, providerData)
     return deepFreeze({
       message,
       toolCalls: callsOf(message),

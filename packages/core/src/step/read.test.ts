@@ -21,6 +21,22 @@ describe('a stream that is no answer', () => {
     ['is empty and ends for a filter', [{ type: 'finish', reason: 'content_filter' }], 'model_empty'],
     ['is empty and ends for its length', [{ type: 'finish', reason: 'length' }], 'model_empty'],
     ['is empty and ends with an error', [{ type: 'finish', reason: 'error' }], 'model_empty'],
+    [
+      'ends with an error after text',
+      [
+        { type: 'text_delta', text: 'Tea is' },
+        { type: 'finish', reason: 'error' },
+      ],
+      'model_error',
+    ],
+    [
+      'is blank and ends for its length',
+      [
+        { type: 'reasoning_delta', text: '' },
+        { type: 'finish', reason: 'length' },
+      ],
+      'model_empty',
+    ],
     ...[
       null,
       undefined,

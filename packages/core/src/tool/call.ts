@@ -14,7 +14,7 @@ import { capResult } from './serialise.ts'
 
 /** Default caps of results, in UTF-16 characters: of one, and of all of a batch together. */
 export const maxResultChars = 50_000
-export const maxBatchChars = 200_000
+const maxBatchChars = 200_000
 
 /** What the calls of one step share. */
 export interface BatchOf {

@@ -9,6 +9,7 @@ import { textOf } from '../message.ts'
 import type { ToolCallPart, ToolResult, ToolResultPart } from '../message.ts'
 import { factsOf } from '../run/active-run.ts'
 import type { ActiveRun } from '../run/active-run.ts'
+import { maxAttempts } from '../run/attempts.ts'
 import type { Tool } from './define.ts'
 import { capResult } from './serialise.ts'
 
@@ -39,6 +40,8 @@ export class Call extends Unit {
   output: unknown
   /** Notes of layers, which reach the model with the result. */
   context = ''
+  /** Somebody was asked about it and said yes: to one execution, unless the tool is idempotent. */
+  approved = false
   executed = false
   durationMs = 0
   /** The result as it is stored. */
@@ -85,6 +88,11 @@ export class Call extends Unit {
   error(message: string): ToolError {
     const { callId, toolName } = this.part
     return new ToolError(toolName, callId, message, { runId: this.run.runId })
+  }
+
+  /** May it be executed once more after this attempt? */
+  mayRetry(attempt: number): boolean {
+    return attempt < maxAttempts && (!this.approved || this.tool?.idempotent === true)
   }
 
   /** The run must fail because of this call; the first reason counts. */

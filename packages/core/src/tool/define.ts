@@ -45,7 +45,7 @@ export interface ToolOptions<Input extends StandardSchemaLike | JsonObject> {
   readonly execute: (this: void, args: ArgsOf<Input>, ctx: ToolCtx) => unknown
   /** May it run beside other calls of the same batch? Default true; false makes it run alone. */
   readonly parallel?: boolean
-  /** Does a second execution of one call do no harm? Default false. */
+  /** Does a second execution of one call do no harm? Only then is a call tried again that somebody was asked about. Default false. */
   readonly idempotent?: boolean
   /** Time limit of one execution, in milliseconds. Default: none. */
   readonly timeoutMs?: number

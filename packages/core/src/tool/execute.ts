@@ -5,7 +5,7 @@ import { setOrigin, toError } from '../errors.ts'
 import type { ToolStatus } from '../event/event.ts'
 import { isObject } from '../json.ts'
 import type { ToolResult } from '../message.ts'
-import { around, maxAttempts, pause } from '../run/attempts.ts'
+import { around, pause } from '../run/attempts.ts'
 import { interrupted } from '../session/repair.ts'
 import { WorkSignal } from '../signal.ts'
 import type { Call } from './call.ts'
@@ -87,7 +87,7 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
   if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { ...replacement({ decision }), error }
   // Not the failure's own words, which no layer of after_tool has seen.
-  if (decision?.kind === 'retry' && attempt < maxAttempts) return { reason: 'the tool failed', ...decision }
+  if (decision?.kind === 'retry' && call.mayRetry(attempt)) return { reason: 'the tool failed', ...decision }
   return { result: errorResult(error.message || error.name), error }
 }
 
@@ -106,7 +106,7 @@ async function settle(call: Call, outcome: Outcome, attempt: number): Promise<Re
   }
   if (pass) {
     const { decision, context, fields } = pass
-    if (decision?.kind === 'retry' && attempt < maxAttempts && executed) return decision
+    if (decision?.kind === 'retry' && executed && call.mayRetry(attempt)) return decision
     if (decision?.kind === 'stop') run.stopping ??= decision.reason
     call.addContext(context)
     result = toResult(fields.result)

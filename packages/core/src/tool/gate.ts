@@ -111,6 +111,7 @@ async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pas
     const edited = (pass?.fields.args ?? args) as JsonObject
     await run.emit('permission_resolved', { ...which, ...told, args: edited, ...(pass?.by && { by: pass.by.name }) }, call)
   }
+  call.approved = no === undefined
   return no === undefined ? pass : deny(call, no, pass?.by ?? asker)
 }
 

@@ -35,6 +35,8 @@ export const look = defineTool({
   name: 'look',
   description: 'Looks.',
   input: { type: 'object', properties: { path: { type: 'string' } } },
+  // Its calls are asked about, and only an idempotent one is tried again after a yes.
+  idempotent: true,
   execute: ({ path }) => `looked at ${String(path)}`,
 })
 export const broken = defineTool({

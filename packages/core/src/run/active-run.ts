@@ -1,5 +1,5 @@
 import { enter } from '../chain/compile.ts'
-import type { Chains } from '../chain/compile.ts'
+import type { Chain, Chains } from '../chain/compile.ts'
 import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
@@ -149,18 +149,15 @@ export class ActiveRun {
   }
 
   /** Sends a pass through a point's layers, if it has any, and then checks the run's flags. */
-  async through(
-    point: Point,
-    unit: Unit,
-    fields: Record<string, unknown>,
-    options: ThroughOptions = {},
-  ): Promise<Pass | undefined> {
+  through(point: Point, unit: Unit, fields: Record<string, unknown>, options?: ThroughOptions): Promise<Pass> | undefined {
     const chain = this.chains.at(point)
-    if (!chain) return undefined
-    const pass = new Pass(this, point, unit, fields, undefined, options.excluded)
-    if (options.yesUpTo !== undefined) pass.yesUpTo = options.yesUpTo
+    return chain && this.#send(chain, new Pass(this, point, unit, fields, undefined, options?.excluded), options)
+  }
+
+  async #send(chain: Chain, pass: Pass, { exit = false, yesUpTo = Infinity }: ThroughOptions = {}): Promise<Pass> {
+    pass.yesUpTo = yesUpTo
     await enter(chain, pass)
-    if (!options.exit) this.check()
+    if (!exit) this.check()
     return pass
   }
 

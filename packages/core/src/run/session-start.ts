@@ -26,8 +26,8 @@ export function notesTaken({ session }: ActiveRun): void {
 
 /** on_session_end, for a session that was started: its layers have so many milliseconds together, then they are given up. */
 export async function endSession(run: ActiveRun, reason: string, timeoutMs: number): Promise<void> {
-  if (!started.delete(run.session) || !run.chains.at('on_session_end')) return
-  const ended = run.through('on_session_end', run.unit, { reason }, { exit: true })
+  const ended = started.delete(run.session) && run.through('on_session_end', run.unit, { reason }, { exit: true })
+  if (!ended) return
   const limit = deriveSignal(undefined, { timeoutMs })
   try {
     await waitUnder(limit.signal, ended)

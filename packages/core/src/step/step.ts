@@ -67,7 +67,7 @@ export class Step {
     return { request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step', ...more }
   }
 
-  #through(point: Point, fields: Record<string, unknown>): Promise<Pass | undefined> {
+  #through(point: Point, fields: Record<string, unknown>): Promise<Pass> | undefined {
     return this.#run.through(point, this.#unit, fields, { excluded: this.#excluded })
   }
 

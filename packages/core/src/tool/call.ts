@@ -81,7 +81,7 @@ export class Call extends Unit {
     point: Point,
     more?: Record<string, unknown>,
     options?: Parameters<ActiveRun['through']>[3],
-  ): Promise<Pass | undefined> {
+  ): Promise<Pass> | undefined {
     return this.run.through(point, this, { ...this.fields, ...more }, options)
   }
 

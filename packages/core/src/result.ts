@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import type { Message, ToolResultPart, AssistantMessage } from './message.ts'
 import type { Usage } from './model.ts'
 
@@ -38,8 +39,4 @@ export function isRunResult(value: unknown): value is RunResult {
 
 export function isTurnResult(value: unknown): value is TurnResult {
   return isObject(value) && typeof value.status === 'string' && typeof value.turn === 'number' && Array.isArray(value.toolResults)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

@@ -4,6 +4,7 @@ import { rewritten } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import { hooks } from '../hooks.ts'
 import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
+import { isObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -111,7 +112,7 @@ export class Pass {
     // An event of a step may be about a call too: a piece of its arguments.
     const { toolName } = this.unit.toolName === undefined ? ((this.fields.event ?? {}) as { toolName?: string }) : this.unit
     if (toolName !== undefined && layer.filters.length > 0 && !layer.filters.every((accepts) => accepts(toolName))) return false
-    return layer.conditions.every((condition) => this.unit.holds(condition, () => this.run.whenContext(this.unit)))
+    return this.run.isActive(layer, this.unit)
   }
 
   /** The notes of all layers, in registration order. */
@@ -205,7 +206,7 @@ export class Pass {
   #assignArgs(value: unknown): string | undefined {
     try {
       const args: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
-      if (!isPlainObject(args)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
+      if (!isObject(args)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
       this.fields.args = deepFreeze(args)
       return undefined
     } catch (error) {
@@ -214,7 +215,7 @@ export class Pass {
   }
 
   #assignEvent(value: unknown): string | undefined {
-    if (!isPlainObject(value)) return 'an event is rewritten to an object: return { ...event, … }'
+    if (!isObject(value)) return 'an event is rewritten to an object: return { ...event, … }'
     this.fields.event = deepFreeze(rewritten(value, this.fields.event as object))
     return undefined
   }
@@ -247,14 +248,10 @@ export function freezeRequest(request: StepRequest): StepRequest {
 }
 
 function isSignal(value: unknown): value is AbortSignal {
-  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
+  return isObject(value) && 'aborted' in value && 'addEventListener' in value
 }
 
 function isUserMessage(value: unknown): value is UserMessage {
   const message = value as Partial<UserMessage> | undefined
   return message?.role === 'user' && Array.isArray(message.content) && message.content.every(isContentPart)
-}
-
-function isPlainObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -21,7 +21,8 @@ interface Pending {
 
 /** Who caused an event, where it was a layer. */
 export interface Source {
-  readonly layer: Layer
+  /** It does not get the event itself; absent where core tells of a layer. */
+  readonly layer: Layer | undefined
   /** Caused during an on_event pass: it comes after that pass and skips on_event, or there would be no end. */
   readonly inEventPass: boolean
 }

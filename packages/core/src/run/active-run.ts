@@ -175,10 +175,7 @@ export class ActiveRun {
   }
 
   emitApplied(fields: EventFields['hook_applied'], pass: Pass): void {
-    void this.emit('hook_applied', { ...fields, ...callOf(pass.unit) }, pass.unit, {
-      layer: undefined as never,
-      inEventPass: pass.name === 'on_event',
-    })
+    void this.emit('hook_applied', { ...fields, ...callOf(pass.unit) }, pass.unit, sourceOf(pass))
   }
 
   emitProgress(unit: Unit, data: Json, source?: Source): void | Promise<void> {
@@ -189,7 +186,7 @@ export class ActiveRun {
   hookFailed(error: Error, layer: Layer, pass: Pass): void {
     if (layer.errors === 'log') this.log(`middleware '${layer.name}' failed at ${pass.name}:`, error)
     const fields = { middleware: layer.name, point: pass.name, error: factsOf(error), ...callOf(pass.unit) }
-    void this.emit('hook_error', fields, pass.unit, { layer, inEventPass: pass.name === 'on_event' })
+    void this.emit('hook_error', fields, pass.unit, sourceOf(pass, layer))
   }
 
   /** A logger that fails is no reason for a run to fail. */
@@ -264,11 +261,7 @@ export class ActiveRun {
 
   /** The call ids of the session so far, read once, and again after a layer has changed it. */
   get callIds(): Set<string> {
-    this.#callIds ??= new Set(
-      this.session.messages
-        .flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
-        .map((call) => call.callId),
-    )
+    this.#callIds ??= new Set(this.session.messages.flatMap(callsOf).map((call) => call.callId))
     return this.#callIds
   }
 
@@ -286,7 +279,7 @@ export class ActiveRun {
     })
   }
 
-  whenContext(unit: Unit): WhenContext<never> {
+  #whenContext(unit: Unit): WhenContext<never> {
     const { agent, sessionView, runId, input, metadata, path, state } = this
     const { turn, toolName } = unit
     return {
@@ -324,14 +317,17 @@ export class ActiveRun {
   #toolsOffered(tools: readonly Tool[], unit: Unit): readonly Tool[] {
     const bringing = this.chains.bringingTools
     if (bringing.length === 0) return tools
-    const active = bringing.filter((layer) =>
-      layer.conditions.every((condition) => unit.holds(condition, () => this.whenContext(unit))),
-    )
+    const active = bringing.filter((layer) => this.isActive(layer, unit))
     return [...tools, ...active.flatMap((layer) => layer.middleware.tools ?? [])]
+  }
+
+  /** Do the conditions of `when` hold for this layer here? */
+  isActive({ conditions }: Layer, unit: Unit): boolean {
+    return conditions.every((condition) => unit.holds(condition, () => this.#whenContext(unit)))
   }
 }
 
-function sourceOf(pass: Pass, layer: Layer): Source {
+function sourceOf(pass: Pass, layer?: Layer): Source {
   return { layer, inEventPass: pass.name === 'on_event' }
 }
 

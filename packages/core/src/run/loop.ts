@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import { Pass } from '../chain/pass.ts'
 import { SessionBusyError } from '../errors.ts'
 import { userMessage } from '../message.ts'
@@ -8,6 +7,7 @@ import { lockSession } from '../session/lock.ts'
 import { repair } from '../session/repair.ts'
 import { factsOf } from './active-run.ts'
 import type { ActiveRun } from './active-run.ts'
+import { around } from './attempts.ts'
 import { notesTaken, startSession } from './session-start.ts'
 import { deliver, runTurn } from './turn.ts'
 
@@ -73,8 +73,6 @@ async function mendSession(run: ActiveRun): Promise<void> {
 }
 
 async function aroundRun(run: ActiveRun, work: () => Promise<RunResult>): Promise<RunResult> {
-  const chain = run.chains.at('around_run')
-  if (!chain) return work()
   const guarded = async (): Promise<RunResult> => {
     try {
       return await work()
@@ -86,7 +84,7 @@ async function aroundRun(run: ActiveRun, work: () => Promise<RunResult>): Promis
     const signal = pass.fields.signal as AbortSignal | undefined
     return signal ? run.under(signal, guarded) : guarded()
   })
-  return (await enter(chain, pass)) as RunResult
+  return (await around(pass)) as RunResult
 }
 
 async function turns(run: ActiveRun, notes: readonly Message[], answer: Input | undefined): Promise<RunResult> {

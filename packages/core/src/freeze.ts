@@ -1,33 +1,67 @@
 import type { Json } from './json.ts'
 
+/** Gives back what it is given, so that a class that extends it puts its private fields on that very object. */
+class Itself {
+  constructor(value: object) {
+    // oxlint-disable-next-line no-constructor-return -- the point of it
+    return value
+  }
+}
+
 /**
- * What was frozen all the way down as a whole, so that a frozen history is never walked twice. Only the wholes: each entry of a WeakSet
- * costs more than freezing a small object does.
+ * The mark of what was frozen all the way down as a whole, so that a frozen history is never walked twice. A private field marks a plain object
+ * where nobody sees it, and costs a fifth of an entry in a WeakSet, which also slows every garbage collection.
  */
-const frozen = new WeakSet<object>()
+class Frozen extends Itself {
+  // oxlint-disable-next-line no-unused-private-class-members -- its presence is what counts
+  readonly #whole = true
+
+  static has(value: object): boolean {
+    return #whole in value || foreign.has(value)
+  }
+
+  /** Marks a value. What somebody else has made not extensible may get no private field in a later edition of the language. */
+  static add(value: object): void {
+    if (!Object.isExtensible(value)) foreign.add(value)
+    else void new Frozen(value)
+  }
+}
+
+const foreign = new WeakSet<object>()
 
 /**
  * Freezes plain objects and arrays in place, all the way down. Class instances, functions, typed arrays and Maps stay as they are.
  * Cycles are safe. A second call on the same value takes constant time.
  */
 export function deepFreeze<T>(value: T): T {
-  if (!isPlain(value) || frozen.has(value)) return value
+  if (!isPlain(value) || Frozen.has(value)) return value
+  freezeInside(value)
+  return wholly(value)
+}
+
+/** Freezes and marks what is frozen inside. The mark comes first, while there may be one. */
+function wholly<T extends object>(value: T): T {
+  Frozen.add(value)
+  return Object.freeze(value)
+}
+
+function freezeInside(value: object): void {
   // It grows while it is walked: a deep value cannot overflow the stack.
-  const found: object[] = [Object.freeze(value)]
+  const found: object[] = [value]
   // Someone may have frozen only the outside of these.
-  let foreign: Set<object> | undefined
-  for (const node of found) {
-    for (const child of Array.isArray(node) ? node : Object.values(node)) {
-      if (!isPlain(child)) continue
-      if (Object.isFrozen(child)) {
-        if (frozen.has(child) || foreign?.has(child)) continue
-        ;(foreign ??= new Set()).add(child)
-      }
-      found.push(Object.freeze(child))
+  let halves: Set<object> | undefined
+  const visit = (child: unknown): void => {
+    if (!isPlain(child)) return
+    if (Object.isFrozen(child)) {
+      if (Frozen.has(child) || halves?.has(child)) return
+      ;(halves ??= new Set()).add(child)
     }
+    found.push(Object.freeze(child))
   }
-  frozen.add(value)
-  return value
+  for (const node of found) {
+    if (Array.isArray(node)) for (const item of node) visit(item)
+    else for (const key in node) visit((node as Record<string, unknown>)[key])
+  }
 }
 
 /**
@@ -35,9 +69,8 @@ export function deepFreeze<T>(value: T): T {
  * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values, absent fields (`undefined`) are left out.
  */
 export function frozenCopy<T>(value: T): T {
-  const copy = copyOf(value, new Map())
-  if (isPlain(copy)) frozen.add(copy)
-  return copy as T
+  if (!isPlain(value) || Frozen.has(value)) return value
+  return wholly(copyInside(value, new Map()) as T & object)
 }
 
 /** A deep copy that its owner may change. Absent fields (`undefined`) are left out. */
@@ -47,31 +80,32 @@ export function copyJson(value: Json): Json {
 
 /** @param copies what has been copied so far, where the copy is to be frozen and what is frozen shared */
 function copyOf(value: unknown, copies?: Map<object, unknown>): unknown {
-  if (!isPlain(value) || (copies && frozen.has(value))) return value
-  const made = copies?.get(value)
-  if (made) return made
+  if (!isPlain(value) || (copies && Frozen.has(value))) return value
+  return copies?.get(value) ?? (copies ? Object.freeze(copyInside(value, copies)) : copyInside(value))
+}
+
+function copyInside(value: object, copies?: Map<object, unknown>): object {
   // Spread makes a field of a key named `__proto__`, where an assignment to an empty object would set the prototype.
   const copy = Array.isArray(value) ? [...value] : ({ ...value } as Record<string, unknown>)
   copies?.set(value, copy)
-  if (Array.isArray(copy)) copy.forEach((item, i) => (copy[i] = copyOf(item, copies)))
+  if (Array.isArray(copy)) for (let i = 0; i < copy.length; i++) copy[i] = copyOf(copy[i], copies)
   else
-    for (const key of Object.keys(copy)) {
+    for (const key in copy) {
       const field = copy[key]
       if (field === undefined) delete copy[key]
       else if (typeof field === 'object') copy[key] = copyOf(field, copies)
     }
-  return copies ? Object.freeze(copy) : copy
+  return copy
 }
 
 /** Freezes a list whose members are deeply frozen already, without looking at them. */
 export function freezeList<T>(list: T[]): readonly T[] {
-  frozen.add(Object.freeze(list))
-  return list
+  return wholly(list)
 }
 
 /** Did `deepFreeze`, `frozenCopy` or `freezeList` give back this very object or array? Then nothing in it will ever change. */
 export function isDeepFrozen(value: object): boolean {
-  return frozen.has(value)
+  return Frozen.has(value)
 }
 
 /** Are two JSON values the same? Compared as text, so the order of keys counts. */

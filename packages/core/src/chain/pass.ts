@@ -98,6 +98,11 @@ export class Pass {
     }
   }
 
+  /** Did the innermost work fail with this, and not a layer? */
+  isWorkError(thrown: unknown): boolean {
+    return !this.run.chains.at(this.name) || this.workError?.error === thrown
+  }
+
   get value(): unknown {
     return this.fields[this.point.write[0] ?? '']
   }

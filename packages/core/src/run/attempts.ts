@@ -8,7 +8,7 @@ export const maxAttempts = 10
 /** Sends a pass through the layers around its work, if there are any. */
 export function around(pass: Pass): unknown {
   const chain = pass.run.chains.at(pass.name)
-  return chain ? enter(chain, pass) : pass.innermost()
+  return chain ? enter(chain, pass) : pass.work?.()
 }
 
 /** Waits for the time of another attempt, if the run goes on at all. */

@@ -109,7 +109,7 @@ export class Step {
       step = this.#whole((await around(pass)) as LLMStep)
     } catch (thrown) {
       run.check()
-      return this.#afterFailure(toError(thrown, 'an LLM step'), pass.workError?.error !== thrown)
+      return this.#afterFailure(toError(thrown, 'an LLM step'), !pass.isWorkError(thrown))
     }
     run.check()
     const request = pass.fields.request as StepRequest

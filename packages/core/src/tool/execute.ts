@@ -74,7 +74,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
     return { result: toResult(await around(pass)) }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
-    if (pass.workError?.error !== thrown) throw thrown
+    if (!pass.isWorkError(thrown)) throw thrown
     return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
   } finally {
     call.durationMs = run.runtime.now() - since

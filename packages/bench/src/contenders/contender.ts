@@ -1,0 +1,29 @@
+import type { RunProof } from './task.ts'
+
+/** One stream: how many text deltas the consumer got. */
+export type Stream = () => Promise<number>
+
+/** A framework, or a loop written by hand, as the bench drives it. */
+export interface Contender {
+  readonly name: string
+  /** The npm package that a user installs; none for what is written by hand. */
+  readonly package?: string
+  /**
+   * Three tool turns and an answer, with so many no-op middlewares at every hook point, or at what comes nearest. What a user makes once is made here;
+   * each call is one run. A contender whose hooks are too few has no other count than 0.
+   */
+  run(middlewares: number): (() => Promise<RunProof>) | undefined
+  /** Text deltas to a `for await` consumer, by variant. */
+  streams(deltas: number): Readonly<Record<string, () => Stream>>
+}
+
+/** One piece of the streamed answer. */
+export const delta = 'word '
+
+export const noMiddleware = '0 middlewares'
+export const fiveMiddlewares = '5 middlewares'
+
+/** So many of something. */
+export function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, i) => make(i))
+}

@@ -19,9 +19,6 @@ const stop = { unified: 'stop', raw: 'stop' } as const
 
 /** The AI SDK's `generateText` and `streamText`. Its middlewares are those of `wrapLanguageModel`, around the model: it has none around tools. */
 export const ai: Contender = {
-  name: 'ai',
-  package: 'ai',
-
   run(middlewares) {
     const witness = new Witness()
     const add = tool({

@@ -24,8 +24,6 @@ const budget = 1_000
 
 /** The loop that one writes by hand: no schema library, no events, no hooks, no cancel. */
 export const floor: Contender = {
-  name: 'hand-written loop',
-
   run(middlewares) {
     if (middlewares > 0) return undefined
     const witness = new Witness()

@@ -1,21 +1,14 @@
 import { Agent, defineTool, hooks, onEvents } from '@koagent/core'
 import type { Message, Middleware, Model, ModelPart } from '@koagent/core'
 import { z } from 'zod'
-import { delta, fiveMiddlewares, noMiddleware, times } from './contender.ts'
+import { delta, fiveMiddlewares, noMiddleware, otherEvents, times, transforms } from './contender.ts'
 import type { Contender, Stream } from './contender.ts'
 import { additionTexts, answer, toolDescription, toolName, Witness } from './task.ts'
 
 const usage: ModelPart = { type: 'usage', usage: { inputTokens: 10, outputTokens: 5 } }
 
-/** Names of streams that only koagent has. */
-export const transforms = (count: number): string => `${count} transform${count === 1 ? '' : 's'}`
-export const otherEvents = '5 layers for other events'
-
 /** This package's own. */
 export const koagent: Contender = {
-  name: 'koagent',
-  package: '@koagent/core',
-
   run(middlewares) {
     const witness = new Witness()
     const add = defineTool({

@@ -13,9 +13,6 @@ const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
 
 /** langchain's `createAgent`. Its middlewares are wrapped around all four places that it has. */
 export const langchain: Contender = {
-  name: 'langchain',
-  package: 'langchain',
-
   run(middlewares) {
     const witness = new Witness()
     const add = tool(async (input) => String(witness.add(input)), {

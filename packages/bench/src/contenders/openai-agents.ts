@@ -9,9 +9,6 @@ const counts = { requests: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15 
 
 /** OpenAI's agents SDK, tracing off. It has no middleware: listeners to its life cycle, on the agent and on the runner, come nearest. */
 export const openaiAgents: Contender = {
-  name: '@openai/agents',
-  package: '@openai/agents',
-
   run(middlewares) {
     const witness = new Witness()
     const add = tool({

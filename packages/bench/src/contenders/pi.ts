@@ -2,12 +2,9 @@ import { agentLoop, runAgentLoop } from '@mariozechner/pi-agent-core'
 import type { AgentLoopConfig, AgentMessage, AgentTool, StreamFn } from '@mariozechner/pi-agent-core'
 import { createAssistantMessageEventStream, Type } from '@mariozechner/pi-ai'
 import type { AssistantMessage, AssistantMessageEventStream, Message, Model, ToolResultMessage } from '@mariozechner/pi-ai'
-import { delta, noMiddleware, times } from './contender.ts'
+import { delta, noMiddleware, sameSource, times } from './contender.ts'
 import type { Contender, Stream } from './contender.ts'
 import { additions, answer, toolDescription, toolName, Witness } from './task.ts'
-
-/** pi's two ways to be fed. */
-export const sameSource = '0 middlewares, the same source'
 
 const usage = {
   input: 10,
@@ -32,9 +29,6 @@ const model: Model<string> = {
 
 /** pi's loop, without its `Agent` around it. Each of its callbacks exists once, so n middlewares are n awaited functions in each. */
 export const pi: Contender = {
-  name: 'pi-agent-core',
-  package: '@mariozechner/pi-agent-core',
-
   run(middlewares) {
     const witness = new Witness()
     const parameters = Type.Object({ a: Type.Number(), b: Type.Number() })

@@ -35,9 +35,6 @@ const hooks = [
 
 /** AWS's Strands. A middleware is a hook on each event, and a wrap of both stages. Its agent is kept, and its messages are cleared. */
 export const strands: Contender = {
-  name: 'strands',
-  package: '@strands-agents/sdk',
-
   run(middlewares) {
     const witness = new Witness()
     const add = tool({

@@ -101,8 +101,12 @@ class AgentBase<Meta> {
    * @throws the original error of what failed; a RunCancelledError (name 'AbortError') when the run was cancelled; a SessionBusyError when the session is
    *   in use; a ConfigError for options that do not fit
    */
-  async run(input: Input, ...[options]: RunArguments<Meta>): Promise<RunResult> {
-    return this.#start(input, options ?? {}).result
+  run(input: Input, ...[options]: RunArguments<Meta>): Promise<RunResult> {
+    try {
+      return this.#start(input, options ?? {}).result
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   /** Runs under the caller's eyes: events by `for await`, the end by `result`. It starts in the next microtask. */
@@ -244,7 +248,8 @@ async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {
   try {
     return await _runLoop(run)
   } finally {
-    if (run.ownSession) await endSession(run, 'run_end', 1_500)
+    const ending = run.ownSession && endSession(run, 'run_end', 1_500)
+    if (ending) await ending
     end()
   }
 }

@@ -39,6 +39,15 @@ export function deepFreeze<T>(value: T): T {
   return wholly(value)
 }
 
+/** Freezes an object whose fields are anything, all the way down; it is not remembered, so freezing it twice is work done twice. */
+export function freezeFields<T extends object>(value: T): T {
+  for (const key in value) {
+    const field = value[key]
+    if (typeof field === 'object') deepFreeze(field)
+  }
+  return Object.freeze(value)
+}
+
 /** Freezes and marks what is frozen inside. The mark comes first, while there may be one. */
 function wholly<T extends object>(value: T): T {
   Frozen.add(value)

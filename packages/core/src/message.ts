@@ -134,6 +134,6 @@ function mapStrings(value: Json, rewrite: (text: string) => string): Json {
 }
 
 /** The calls of a message, in order. Only an assistant's has any. */
-export function callsOf({ content }: Message): ToolCallPart[] {
-  return (content as AssistantMessage['content']).filter((part) => part.type === 'tool_call')
+export function callsOf({ role, content }: Message): ToolCallPart[] {
+  return role === 'assistant' ? content.filter((part) => part.type === 'tool_call') : []
 }

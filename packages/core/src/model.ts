@@ -103,5 +103,5 @@ export function addUsage(a: Usage, b: Usage): Usage {
   for (const name of counts) {
     if (a[name] !== undefined || b[name] !== undefined) sum[name] = (a[name] ?? 0) + (b[name] ?? 0)
   }
-  return sum
+  return Object.freeze(sum)
 }

@@ -2,7 +2,7 @@ import { enter } from '../chain/compile.ts'
 import type { Chain } from '../chain/compile.ts'
 import type { Layer, Unit } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
-import { deepFreeze } from '../freeze.ts'
+import { freezeFields } from '../freeze.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { AgentEvent, EventFields, EventType } from './event.ts'
 import { structural, terminal } from './event.ts'
@@ -87,7 +87,7 @@ export class Emitter {
   /** A layer that fails never loses the event: the run fails at its loop. */
   async #throughLayers({ draft, unit, source }: Pending, chain: Chain): Promise<Draft | undefined> {
     const run = this.#run
-    const pass = new Pass(run, 'on_event', unit, { event: deepFreeze(draft) }, undefined, source && new Set([source]))
+    const pass = new Pass(run, 'on_event', unit, { event: freezeFields(draft) }, undefined, source && new Set([source]))
     try {
       await enter(chain, pass)
     } catch (error) {
@@ -99,6 +99,10 @@ export class Emitter {
   }
 
   #deliver(draft: Draft): void | Promise<void> {
-    return this.#queue?.push(deepFreeze({ ...draft, seq: this.#seq++ } as AgentEvent))
+    if (!this.#queue) return
+    // Layers have had a frozen one.
+    const event: Draft & { seq?: number } = Object.isFrozen(draft) ? { seq: 0, ...draft } : draft
+    event.seq = this.#seq++
+    return this.#queue.push(freezeFields(event) as AgentEvent)
   }
 }

@@ -12,7 +12,7 @@ import type { Source } from '../event/emitter.ts'
 import type { ErrorFacts, EventFields, EventType } from '../event/event.ts'
 import type { EventQueue } from '../event/queue.ts'
 import type { Sanitizer } from '../event/sanitizer.ts'
-import { deepFreeze } from '../freeze.ts'
+import { deepFreeze, freezeList } from '../freeze.ts'
 import type { Point, StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -69,12 +69,13 @@ interface ThroughOptions {
   readonly yesUpTo?: number
 }
 
+const top: readonly string[] = deepFreeze([])
+
 /** One run while it lasts: its parts, and what its loop, its layers and its tools share. */
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every part
 export interface ActiveRun extends RunParts {}
 export class ActiveRun {
-  readonly path: readonly string[] = Object.freeze([])
-  readonly sessionView: SessionView
+  readonly path: readonly string[] = top
   /** Through it all writes go. */
   readonly handle: SessionHandle
   readonly cancellation: Cancellation
@@ -100,12 +101,6 @@ export class ActiveRun {
   constructor(parts: RunParts, queue?: EventQueue) {
     Object.assign(this, parts)
     const { session, controller } = parts
-    this.sessionView = Object.freeze({
-      id: session.id,
-      get messages() {
-        return session.messages
-      },
-    })
     this.handle = new SessionHandle(session, () => (this.#callIds = undefined))
     this.cancellation = controller.cancellation
     this.#emitter = new Emitter(this, queue)
@@ -115,6 +110,10 @@ export class ActiveRun {
   check(): void {
     if (this.cancellation.error) throw this.cancellation.error
     if (this.#eventFailure) throw this.#eventFailure.error
+  }
+
+  get sessionView(): SessionView {
+    return this.handle.view
   }
 
   get cancelled(): boolean {
@@ -179,7 +178,7 @@ export class ActiveRun {
   }
 
   emitProgress(unit: Unit, data: Json, source?: Source): void | Promise<void> {
-    return this.emit('tool_progress', { ...whichCall(unit), data }, unit, source)
+    return this.emit('tool_progress', { callId: unit.callId ?? '', toolName: unit.toolName ?? '', data }, unit, source)
   }
 
   /** A layer failed: the event, and under 'log' a line in the log. What follows from it is the layer's policy. */
@@ -245,10 +244,22 @@ export class ActiveRun {
   }
 
   /** Writes are never abandoned: a cancelled run waits for them too. */
-  async append(messages: readonly Message[]): Promise<void> {
+  append(messages: readonly Message[]): void | Promise<void> {
     if (messages.length === 0) return
+    for (const message of messages) deepFreeze(message)
+    let storing: void | Promise<void>
     try {
-      await this.handle.append(messages)
+      storing = this.handle.append(messages)
+    } catch (error) {
+      storing = Promise.reject(error as Error)
+    }
+    if (storing) return this.#stored(storing, messages)
+    this.added.push(...messages)
+  }
+
+  async #stored(storing: Promise<void>, messages: readonly Message[]): Promise<void> {
+    try {
+      await storing
     } catch (error) {
       throw await this.raised(error, 'session')
     }
@@ -261,30 +272,26 @@ export class ActiveRun {
 
   /** The call ids of the session so far, read once, and again after a layer has changed it. */
   get callIds(): Set<string> {
-    this.#callIds ??= new Set(this.session.messages.flatMap(callsOf).map((call) => call.callId))
+    if (!this.#callIds) {
+      this.#callIds = new Set()
+      for (const message of this.session.messages) for (const { callId } of callsOf(message)) this.#callIds.add(callId)
+    }
     return this.#callIds
   }
 
   result(status: RunStatus, reason?: string): RunResult {
     const text = status === 'denied' ? (reason ?? '') : this.text
     const { runId, usage, turns } = this
-    return deepFreeze({
-      runId,
-      status,
-      ...(reason === undefined ? {} : { reason }),
-      text,
-      messages: [...this.added],
-      usage,
-      turns,
-    })
+    const messages = freezeList(this.added.slice())
+    return Object.freeze({ runId, status, text, messages, usage, turns, ...(reason !== undefined && { reason }) })
   }
 
   #whenContext(unit: Unit): WhenContext<never> {
-    const { agent, sessionView, runId, input, metadata, path, state } = this
+    const { agent, handle, runId, input, metadata, path, state } = this
     const { turn, toolName } = unit
     return {
       agent,
-      session: sessionView,
+      session: handle.view,
       runId,
       turn,
       input,
@@ -333,10 +340,6 @@ function sourceOf(pass: Pass, layer?: Layer): Source {
 
 function callOf({ callId, toolName }: Unit): { readonly callId?: string; readonly toolName?: string } {
   return callId === undefined ? {} : { callId, toolName: toolName ?? '' }
-}
-
-function whichCall({ callId = '', toolName = '' }: Unit): { readonly callId: string; readonly toolName: string } {
-  return { callId, toolName }
 }
 
 /** An error as events tell it. */

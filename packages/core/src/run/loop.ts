@@ -1,6 +1,7 @@
 import { Pass } from '../chain/pass.ts'
 import { SessionBusyError } from '../errors.ts'
 import { userMessage } from '../message.ts'
+import type { Decision } from '../decision.ts'
 import type { Input, Message, UserMessage } from '../message.ts'
 import type { RunResult } from '../result.ts'
 import { lockSession } from '../session/lock.ts'
@@ -20,11 +21,12 @@ export const maxContinuations = 8
  * @throws the original error of a failed run; the RunCancelledError of a cancelled one, with what there was in its `result`
  */
 export async function _runLoop(run: ActiveRun): Promise<RunResult> {
-  await run.emit('run_begin', { input: run.input })
+  const telling = run.emit('run_begin', { input: run.input })
+  if (telling) await telling
   let release: () => void
   try {
     run.check()
-    release = lockSession(run.session, run.runId, [run.sessionView, run.handle.session])
+    release = lockSession(run.session, run.runId)
   } catch (error) {
     // A layer that observes events may have failed at run_begin: that is asked about, a session in use is not.
     const failure = error instanceof SessionBusyError ? error : await run.raised(error, 'hook')
@@ -40,8 +42,9 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
     outcome = { error: await run.raised(error, 'hook') }
   }
   run.controller.decide()
-  if (progress.entered) outcome = await afterRun(run, outcome)
-  await run.handle.close()
+  if (progress.entered && run.chains.at('after_run')) outcome = await afterRun(run, outcome)
+  const writing = run.handle.close()
+  if (writing) await writing
   release()
   return finish(run, outcome)
 }
@@ -50,23 +53,35 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
 type Outcome = { readonly result: RunResult } | { readonly error: unknown }
 
 async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise<RunResult> {
-  await mendSession(run)
-  const notes = await startSession(run)
+  const mending = mendSession(run)
+  if (mending) await mending
+  const starting = startSession(run)
+  const notes = starting instanceof Promise ? await starting : starting
   progress.entered = true
-  const pass = await run.through('before_run', run.unit, { maxTurns: run.maxTurns, session: run.handle.session })
-  if (pass) run.maxTurns = pass.fields.maxTurns as number
-  const decision = pass?.decision
+  const decision = run.chains.at('before_run') && (await beforeRun(run))
   if (decision?.kind === 'deny') return run.result('denied', decision.reason)
   const answer = decision?.kind === 'replace_result' ? (decision.result as Input) : undefined
-  return aroundRun(run, () => turns(run, notes, answer))
+  const work = (): Promise<RunResult> => turns(run, notes, answer)
+  // A failure is asked about within its layers; without them the loop does that.
+  return run.chains.at('around_run') ? aroundRun(run, work) : work()
+}
+
+async function beforeRun(run: ActiveRun): Promise<Decision | undefined> {
+  const pass = await run.through('before_run', run.unit, { maxTurns: run.maxTurns, session: run.handle.session })
+  if (pass) run.maxTurns = pass.fields.maxTurns as number
+  return pass?.decision
 }
 
 /** A history that an earlier process left half-written is made whole before anything reads it. */
-async function mendSession(run: ActiveRun): Promise<void> {
-  const { session, handle } = run
-  const whole = repair(session.messages)
+function mendSession(run: ActiveRun): void | Promise<void> {
+  const { messages } = run.session
+  const whole = repair(messages)
+  if (whole !== messages) return replaceBy(run, whole)
+}
+
+async function replaceBy(run: ActiveRun, whole: readonly Message[]): Promise<void> {
   try {
-    if (whole !== session.messages) await handle.replace(whole)
+    await run.handle.replace(whole)
   } catch (error) {
     throw await run.raised(error, 'session')
   }
@@ -115,15 +130,18 @@ async function takeIn(
   source: 'run' | 'continue_run',
   notes: readonly Message[] = [],
 ): Promise<string | undefined> {
-  const pass = await run.through('on_input', run.unit, { message, source })
+  const asking = run.through('on_input', run.unit, { message, source })
+  const pass = asking && (await asking)
   if (pass?.decision?.kind === 'deny') return pass.decision.reason
-  await run.append([...notes, (pass?.fields.message ?? message) as UserMessage])
+  const storing = run.append([...notes, (pass?.fields.message ?? message) as UserMessage])
+  if (storing) await storing
   if (notes.length > 0) notesTaken(run)
   return undefined
 }
 
 /** The model has answered. @returns the result, unless a layer keeps the run going */
 async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
+  if (!run.chains.at('on_stop')) return run.result('completed')
   const { continuations } = run
   const pass = await run.through('on_stop', run.unit, {
     result: run.result('completed'),
@@ -161,7 +179,8 @@ async function finish(run: ActiveRun, outcome: Outcome): Promise<RunResult> {
   if (result.status === 'cancelled') await run.emit('run_cancelled', { reason: result.reason ?? '' })
   else if ('error' in outcome) await run.emit('error', { error: factsOf(outcome.error) })
   const { status, reason, text, usage, turns: count } = result
-  await run.emit('run_end', { status, ...(reason === undefined ? {} : { reason }), text, usage, turns: count })
+  const telling = run.emit('run_end', { status, text, usage, turns: count, ...(reason !== undefined && { reason }) })
+  if (telling) await telling
   run.logUnheard('error' in outcome ? outcome.error : undefined)
   if ('result' in outcome) return result
   const { error } = run.cancellation

@@ -7,27 +7,40 @@ import type { ActiveRun } from './active-run.ts'
 const started = new WeakMap<Session, readonly Message[]>()
 
 /** on_session_start, before the first run of a session in this process. @returns the notes of its layers, to stand before the first message */
-export async function startSession(run: ActiveRun): Promise<readonly Message[]> {
-  const { session } = run
+export function startSession(run: ActiveRun): readonly Message[] | Promise<readonly Message[]> {
+  const { session, chains } = run
   const pending = started.get(session)
   if (pending) return pending
+  if (chains.at('on_session_start')) return askLayers(run)
+  // Of a session that goes with its run, its end alone could ask.
+  if (!run.ownSession || chains.at('on_session_end')) started.set(session, none)
+  return none
+}
+
+const none: readonly Message[] = []
+
+async function askLayers(run: ActiveRun): Promise<readonly Message[]> {
+  const { session } = run
   const source = session.messages.length === 0 ? 'startup' : 'resume'
   const pass = await run.through('on_session_start', run.unit, { source, session: run.handle.session })
   const text = pass?.context
-  const notes: readonly Message[] = text ? [{ role: 'user', content: [{ type: 'text', text, added: true }] }] : []
+  const notes: readonly Message[] = text ? [{ role: 'user', content: [{ type: 'text', text, added: true }] }] : none
   started.set(session, notes)
   return notes
 }
 
 /** The session's first message is in, and the notes before it. */
 export function notesTaken({ session }: ActiveRun): void {
-  if (started.has(session)) started.set(session, [])
+  if (started.has(session)) started.set(session, none)
 }
 
 /** on_session_end, for a session that was started: its layers have so many milliseconds together, then they are given up. */
-export async function endSession(run: ActiveRun, reason: string, timeoutMs: number): Promise<void> {
+export function endSession(run: ActiveRun, reason: string, timeoutMs: number): void | Promise<void> {
   const ended = started.delete(run.session) && run.through('on_session_end', run.unit, { reason }, { exit: true })
-  if (!ended) return
+  if (ended) return waitFor(ended, run, reason, timeoutMs)
+}
+
+async function waitFor(ended: Promise<unknown>, run: ActiveRun, reason: string, timeoutMs: number): Promise<void> {
   const limit = deriveSignal(undefined, { timeoutMs })
   try {
     await waitUnder(limit.signal, ended)

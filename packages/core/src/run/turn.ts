@@ -34,12 +34,13 @@ export async function runTurn(run: ActiveRun, turn: number): Promise<TurnEnd> {
   let begun = false
   let end: TurnEnd
   try {
-    const answer = await beforeTurn(run, unit)
+    const answer = run.chains.at('before_turn') && (await beforeTurn(run, unit))
     if (answer) end = answer
     else {
       begun = true
       run.turns++
-      await run.emit('turn_begin', {}, unit)
+      const telling = run.emit('turn_begin', {}, unit)
+      if (telling) await telling
       run.check()
       end = await stepAndTools(run, turn, progress)
     }
@@ -47,7 +48,8 @@ export async function runTurn(run: ActiveRun, turn: number): Promise<TurnEnd> {
     await close(run, unit, begun, progress, run.cancelled ? 'cancelled' : 'failed')
     throw error
   }
-  await close(run, unit, begun, progress, statusOf(run, end))
+  const closing = close(run, unit, begun, progress, statusOf(run, end))
+  if (closing) await closing
   run.check()
   return end
 }
@@ -77,14 +79,19 @@ export async function deliver(run: ActiveRun, unit: Unit, output: Input): Promis
   await run.append([message])
 }
 
-async function close(
+function close(run: ActiveRun, unit: Unit, begun: boolean, progress: Progress, status: TurnStatus): void | Promise<void> {
+  const telling = begun ? run.emit('turn_end', { status }, unit) : undefined
+  if (telling || run.chains.at('after_turn')) return afterTurn(run, unit, progress, status, telling)
+}
+
+async function afterTurn(
   run: ActiveRun,
   unit: Unit,
-  begun: boolean,
   { message, toolResults }: Progress,
   status: TurnStatus,
+  told: void | Promise<void>,
 ): Promise<void> {
-  if (begun) await run.emit('turn_end', { status }, unit)
+  await told
   const result: TurnResult = deepFreeze({ turn: unit.turn, status, ...(message ? { message } : {}), toolResults })
   try {
     const pass = await run.through('after_turn', unit, { result, maxTurns: run.maxTurns }, { exit: true })
@@ -99,7 +106,8 @@ async function close(
 
 async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): Promise<TurnEnd> {
   const unit = new Unit(`llm:${turn}`, turn)
-  await run.emit('step_begin', { stepId: unit.op, attempt: 1 }, unit)
+  const telling = run.emit('step_begin', { stepId: unit.op, attempt: 1 }, unit)
+  if (telling) await telling
   const step = new Step(run, unit, run.request(unit))
   const end = (fields: Omit<EventFields['step_end'], 'stepId' | 'attempt'>): void | Promise<void> =>
     run.emit('step_end', { stepId: unit.op, attempt: step.attempt, ...fields }, unit)
@@ -125,14 +133,16 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
   const { message, toolCalls, finishReason, usage } = answer.step
   for (const call of toolCalls) run.callIds.add(call.callId)
   try {
-    await run.append([message])
+    const storing = run.append([message])
+    if (storing) await storing
   } catch (error) {
     await end({ status: 'failed', finishReason, usage })
     throw error
   }
   progress.message = message
   run.text = textOf(message)
-  await end({ status: 'completed', message, finishReason, usage })
+  const ending = end({ status: 'completed', message, finishReason, usage })
+  if (ending) await ending
   if (toolCalls.length === 0) return { kind: 'answered' }
   try {
     progress.toolResults = await runTools(run, turn, answer.step, answer.request.tools)

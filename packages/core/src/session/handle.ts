@@ -1,47 +1,66 @@
+import type { SessionView } from '../ctx.ts'
 import { KoagentError } from '../errors.ts'
+import type { Message } from '../message.ts'
+import { standsFor } from './lock.ts'
 import type { Session } from './session.ts'
+
+type Write = 'append' | 'replace'
 
 /**
  * A session in the hands of one run: writes come one after the other, and the run's end waits for them, also for those of a layer that was given
  * up. Later ones are refused.
  */
 export class SessionHandle {
-  /** What hooks get that may write. */
-  readonly session: Session
-  readonly append: Session['append']
-  readonly replace: Session['replace']
+  readonly #stored: Session
+  readonly #onWrite: () => void
+  #view: SessionView | undefined
+  #session: Session | undefined
   #busy: Promise<void> | undefined
   #open = true
 
   /** @param onWrite called before each write by a hook */
   constructor(stored: Session, onWrite: () => void) {
-    const { id } = stored
-    this.append = (messages) => this.#next(() => stored.append(messages))
-    this.replace = (messages) => this.#next(() => stored.replace(messages))
-    const byHook =
-      (write: Session['append']): Session['append'] =>
-      (messages) => {
-        if (!this.#open)
-          throw new KoagentError(
-            'session_released',
-            `session '${id}': the run of this ctx.session is over; keep the session itself`,
-          )
-        onWrite()
-        return write(messages)
-      }
-    this.session = Object.freeze<Session>({
-      id,
-      get messages() {
-        return stored.messages
-      },
-      append: byHook(this.append),
-      replace: byHook(this.replace),
-    })
+    this.#stored = stored
+    this.#onWrite = onWrite
+  }
+
+  /** What everybody gets, who may read. */
+  get view(): SessionView {
+    return (this.#view ??= standsFor(new View(this.#stored), this.#stored))
+  }
+
+  /** What hooks get that may write. */
+  get session(): Session {
+    return (this.#session ??= standsFor(
+      new OpenView(this.#stored, (write, messages) => this.#byHook(write, messages)),
+      this.#stored,
+    ))
+  }
+
+  append(messages: readonly Message[]): void | Promise<void> {
+    return this.#write('append', messages)
+  }
+
+  replace(messages: readonly Message[]): void | Promise<void> {
+    return this.#write('replace', messages)
+  }
+
+  #byHook(write: Write, messages: readonly Message[]): void | Promise<void> {
+    if (!this.#open) {
+      const { id } = this.#stored
+      throw new KoagentError(
+        'session_released',
+        `session '${id}': the run of this ctx.session is over; keep the session itself`,
+      )
+    }
+    this.#onWrite()
+    return this.#write(write, messages)
   }
 
   /** At once where no other write is under way, so that a session in memory stays synchronous. */
-  #next(write: () => void | Promise<void>): void | Promise<void> {
-    const done = this.#busy ? this.#busy.then(write) : write()
+  #write(write: Write, messages: readonly Message[]): void | Promise<void> {
+    const stored = this.#stored
+    const done = this.#busy ? this.#busy.then(() => stored[write](messages)) : stored[write](messages)
     if (!done) return
     const settled = (): void => {
       if (this.#busy === busy) this.#busy = undefined
@@ -52,8 +71,35 @@ export class SessionHandle {
   }
 
   /** Waits for what is under way, and takes no more writes of hooks. */
-  async close(): Promise<void> {
+  close(): void | Promise<void> {
     this.#open = false
-    while (this.#busy) await this.#busy
+    if (this.#busy) return this.#busy.then(() => this.close())
+  }
+}
+
+class View implements SessionView {
+  readonly id: string
+  readonly #stored: Session
+
+  constructor(stored: Session) {
+    this.id = stored.id
+    this.#stored = stored
+    if (new.target === View) Object.freeze(this)
+  }
+
+  get messages(): readonly Message[] {
+    return this.#stored.messages
+  }
+}
+
+class OpenView extends View implements Session {
+  readonly append: Session['append']
+  readonly replace: Session['replace']
+
+  constructor(stored: Session, write: (write: Write, messages: readonly Message[]) => void | Promise<void>) {
+    super(stored)
+    this.append = (messages) => write('append', messages)
+    this.replace = (messages) => write('replace', messages)
+    Object.freeze(this)
   }
 }

@@ -15,7 +15,7 @@ export interface History {
 const known = new WeakMap<Message, Sound>()
 
 interface Sound {
-  readonly messages: readonly Message[]
+  messages: readonly Message[]
   readonly callIds: Set<string>
   readonly illegal: Set<ToolCallPart>
 }
@@ -27,13 +27,28 @@ interface Sound {
 export function inspect(messages: readonly Message[]): History {
   const first = messages[0]
   if (!first) return {}
-  const before = isDeepFrozen(messages) ? known.get(first) : undefined
-  if (before) known.delete(first)
-  const { callIds, illegal }: Omit<Sound, 'messages'> = before ?? { callIds: new Set(), illegal: new Set() }
-  const start = before ? sharedStart(before.messages, messages) : 0
-  for (const call of before?.messages.slice(start).flatMap(callsOf) ?? []) {
-    callIds.delete(call.callId)
-    illegal.delete(call)
+  const isFixed = isDeepFrozen(messages)
+  const before = isFixed ? known.get(first) : undefined
+  const sound: Sound = before ?? { messages: [], callIds: new Set(), illegal: new Set() }
+  const problem = sound.messages === messages ? undefined : goOn(sound, messages)
+  if (problem) {
+    if (before) known.delete(first)
+    return { problem }
+  }
+  if (isFixed && !before) known.set(first, sound)
+  const [call] = sound.illegal
+  return call ? { illegal: call } : {}
+}
+
+/** Takes what is known of one history to another, which mostly is the same and longer. @returns what is wrong with it */
+function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
+  const { messages: before, callIds, illegal } = sound
+  const start = sharedStart(before, messages)
+  for (const message of before.slice(start)) {
+    for (const call of callsOf(message)) {
+      callIds.delete(call.callId)
+      illegal.delete(call)
+    }
   }
   let open: readonly ToolCallPart[] = []
   // Once more behind the end, where no call may be open.
@@ -42,20 +57,19 @@ export function inspect(messages: readonly Message[]): History {
     const results = message?.role === 'tool' ? message.content : []
     if ((message?.role === 'tool') !== open.length > 0 || !isAnswered(open, results)) {
       const ids = open.map(({ callId }) => callId)
-      return { problem: `messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}` }
+      return `messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}`
     }
     open = message ? callsOf(message) : []
     for (const call of open) {
       const { callId, toolName } = call
       if (!callId || callIds.has(callId))
-        return { problem: `messages[${i}] has a call id that is empty or not unique: '${callId}'` }
+        return `messages[${i}] has a call id that is empty or not unique: '${callId}'`
       callIds.add(callId)
       if (!isLegalName(toolName)) illegal.add(call)
     }
   }
-  if (isDeepFrozen(messages)) known.set(first, { messages, callIds, illegal })
-  const [call] = illegal
-  return call ? { illegal: call } : {}
+  sound.messages = messages
+  return undefined
 }
 
 function sharedStart(before: readonly Message[], messages: readonly Message[]): number {

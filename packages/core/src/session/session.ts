@@ -28,23 +28,35 @@ export function memorySession({
 }: { readonly id?: string; readonly messages?: readonly Message[] } = {}): Session {
   if (id !== undefined && (typeof id !== 'string' || !id))
     throw new ConfigError('a session id must be a string that is not empty')
-  let stored = taken(messages, 'memorySession')
-  let snapshot: readonly Message[] | undefined
-  return Object.freeze({
-    id: id ?? globalThis.crypto.randomUUID(),
-    get messages() {
-      // Copied only when it is read after a change, so that a run of appends stays linear.
-      return (snapshot ??= freezeList(stored.slice()))
-    },
-    append(added: readonly Message[]) {
-      for (const message of taken(added, 'session.append')) stored.push(message)
-      snapshot = undefined
-    },
-    replace(all: readonly Message[]) {
-      stored = taken(all, 'session.replace')
-      snapshot = undefined
-    },
-  })
+  return new MemorySession(id ?? globalThis.crypto.randomUUID(), taken(messages, 'memorySession'))
+}
+
+class MemorySession implements Session {
+  readonly id: string
+  #stored: Message[]
+  #snapshot: readonly Message[] | undefined
+
+  constructor(id: string, messages: Message[]) {
+    this.id = id
+    this.#stored = messages
+    Object.freeze(this)
+  }
+
+  get messages(): readonly Message[] {
+    // Copied only when it is read after a change, so that a run of appends stays linear.
+    return (this.#snapshot ??= freezeList(this.#stored.slice()))
+  }
+
+  // Fields, so that whoever wraps a session may take them off it.
+  readonly append = (added: readonly Message[]): void => {
+    for (const message of taken(added, 'session.append')) this.#stored.push(message)
+    this.#snapshot = undefined
+  }
+
+  readonly replace = (all: readonly Message[]): void => {
+    this.#stored = taken(all, 'session.replace')
+    this.#snapshot = undefined
+  }
 }
 
 function taken(messages: readonly Message[], where: string): Message[] {

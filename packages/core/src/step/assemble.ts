@@ -24,8 +24,9 @@ export interface Naming {
 /** Makes call ids unique: unlike those that are taken, and unlike each other. */
 export function distinct(taken: Naming['taken']): (callId: string) => string {
   const own = new Set<string>()
+  const all = { has: (known: string) => taken.has(known) || own.has(known) }
   return (callId) => {
-    const id = uniqueCallId(callId, { has: (known) => taken.has(known) || own.has(known) })
+    const id = uniqueCallId(callId, all)
     own.add(id)
     return id
   }
@@ -109,13 +110,13 @@ export class Assembler {
     if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
-    const message = messageBy(author, content, providerData)
-    return deepFreeze({
+    const message = deepFreeze(messageBy(author, content, providerData))
+    return Object.freeze({
       message,
-      toolCalls: callsOf(message),
+      toolCalls: Object.freeze(callsOf(message)),
       finishReason: reason,
+      usage: deepFreeze(this.usage),
       ...(rawReason !== undefined && { rawFinishReason: rawReason }),
-      usage: this.usage,
     })
   }
 
@@ -127,13 +128,11 @@ export class Assembler {
 }
 
 function messageBy({ provider, model }: Author, content: readonly AssistantPart[], providerData?: Json): AssistantMessage {
-  return {
-    role: 'assistant',
-    content,
-    ...(provider !== undefined && { provider }),
-    ...(model !== undefined && { model }),
-    ...(providerData !== undefined && { providerData }),
-  }
+  const message: Open<AssistantMessage> = { role: 'assistant', content }
+  if (provider !== undefined) message.provider = provider
+  if (model !== undefined) message.model = model
+  if (providerData !== undefined) message.providerData = providerData
+  return message
 }
 
 function hasContent(part: AssistantPart): boolean {

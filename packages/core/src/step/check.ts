@@ -1,4 +1,5 @@
-import type { ModelRequest } from '../model.ts'
+import { isDeepFrozen } from '../freeze.ts'
+import type { ModelRequest, ToolSpec } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
 import { isLegalName } from './names.ts'
 
@@ -12,16 +13,29 @@ export function checkRequest({ messages, tools, toolChoice }: ModelRequest): str
   const last = messages.at(-1)
   if ((last?.role !== 'user' && last?.role !== 'tool') || last.content.length === 0)
     return 'its last message must be a user or tool message with content'
-  const { problem, illegal } = inspect(messages)
+  const { problem = checkTools(tools), illegal } = inspect(messages)
   if (problem) return problem
+  if (illegal) return badName(illegal.toolName)
+  if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.toolName))
+    return `its toolChoice '${toolChoice.toolName}' is none of its tools`
+  return undefined
+}
+
+/** Lists that cannot change and were found to be right: mostly the one of an agent, step after step. */
+const right = new WeakSet<readonly ToolSpec[]>()
+
+function checkTools(tools: readonly ToolSpec[]): string | undefined {
+  if (right.has(tools)) return undefined
   const names = new Set<string>()
   for (const { name } of tools) {
     if (names.has(name)) return `two tools are named '${name}'`
+    if (!isLegalName(name)) return badName(name)
     names.add(name)
   }
-  const wrong = illegal?.toolName ?? tools.find(({ name }) => !isLegalName(name))?.name
-  if (wrong !== undefined) return `the tool name '${wrong}' must be 1 to 64 of a-z, A-Z, 0-9, _ and -`
-  if (typeof toolChoice === 'object' && !names.has(toolChoice.toolName))
-    return `its toolChoice '${toolChoice.toolName}' is none of its tools`
+  if (isDeepFrozen(tools)) right.add(tools)
   return undefined
+}
+
+function badName(name: string): string {
+  return `the tool name '${name}' must be 1 to 64 of a-z, A-Z, 0-9, _ and -`
 }

@@ -3,9 +3,9 @@ const maxLength = 64
 /** A reversible map between tool names and names that every provider accepts: `^[a-zA-Z0-9_-]{1,64}$`, no two alike. */
 export interface ToolNames {
   /** A name that was not in the list comes back cleaned, so that an old call can still be sent. */
-  toProvider(name: string): string
+  readonly toProvider: (name: string) => string
   /** A name that was not in the list comes back as it is. */
-  fromProvider(name: string): string
+  readonly fromProvider: (name: string) => string
 }
 
 /** Is it a name that every provider accepts? */

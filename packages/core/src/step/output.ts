@@ -1,5 +1,5 @@
 import type { Unit } from '../chain/layer.ts'
-import type { CallFields, EventFields, StepFields } from '../event/event.ts'
+import type { EventFields, StepFields } from '../event/event.ts'
 import { textOf } from '../message.ts'
 import type { AssistantMessage, ToolCallPart } from '../message.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -10,7 +10,7 @@ export class Output {
   readonly #unit: Unit
   /** A middleware's own model call tells nobody. */
   readonly #audible: boolean
-  #fields: StepFields
+  attempt = 1
   #text = ''
   #reasoning = ''
   #out = false
@@ -19,60 +19,63 @@ export class Output {
     this.#run = run
     this.#unit = unit
     this.#audible = audible
-    this.#fields = { stepId: unit.op, attempt: 1 }
   }
 
-  get attempt(): number {
-    return this.#fields.attempt
+  get #which(): StepFields {
+    return { stepId: this.#unit.op, attempt: this.attempt }
   }
 
   text(text: string): void | Promise<void> {
     this.#out = true
     this.#text += text
-    return this.#tell('text_delta', { ...this.#fields, text })
+    return this.#tell('text_delta', { stepId: this.#unit.op, attempt: this.attempt, text })
   }
 
   reasoning(text: string, blockId: string | undefined): void | Promise<void> {
     this.#out = true
     this.#reasoning += text
-    return this.#tell('reasoning_delta', { ...this.#fields, text, ...(blockId !== undefined && { blockId }) })
+    return this.#tell('reasoning_delta', { text, ...(blockId !== undefined && { blockId }), ...this.#which })
   }
 
   /** A piece of a call's arguments. A sanitizer needs whole strings: then they follow with the call. */
   args(callId: string, toolName: string, delta: string): void | Promise<void> {
-    if (!this.#run.sanitizer) return this.#args({ callId, toolName, delta })
+    if (!this.#run.sanitizer) return this.#args(callId, toolName, delta)
   }
 
   call({ callId, toolName, args, rawArgs }: ToolCallPart): void | Promise<void> {
     const { sanitizer } = this.#run
-    if (sanitizer) return this.#args({ callId, toolName, delta: rawArgs ?? JSON.stringify(sanitizer.value(args)) })
+    if (sanitizer) return this.#args(callId, toolName, rawArgs ?? JSON.stringify(sanitizer.value(args)))
   }
 
-  #args(delta: CallFields & { readonly delta: string }): void | Promise<void> {
+  #args(callId: string, toolName: string, delta: string): void | Promise<void> {
     this.#out = true
-    return this.#tell('tool_args_delta', { ...this.#fields, ...delta })
+    return this.#tell('tool_args_delta', { callId, toolName, delta, ...this.#which })
   }
 
   /** What was given out is void. */
-  async reset(reason: string): Promise<void> {
+  reset(reason: string): void | Promise<void> {
     if (!this.#out) return
     this.#out = false
     this.#text = ''
     this.#reasoning = ''
-    await this.#tell('step_reset', { ...this.#fields, reason })
+    return this.#tell('step_reset', { reason, ...this.#which })
   }
 
   async retry(delayMs: number, reason: string): Promise<void> {
     await this.reset(reason)
-    this.#fields = { ...this.#fields, attempt: this.attempt + 1 }
-    await this.#tell('retry', { ...this.#fields, delayMs, reason })
+    this.attempt++
+    await this.#tell('retry', { delayMs, reason, ...this.#which })
   }
 
   /** The step is final. Where a layer changed it after its deltas had gone out, it is told anew. */
-  async accept(message: AssistantMessage): Promise<void> {
+  accept(message: AssistantMessage): void | Promise<void> {
     const text = textOf(message)
-    const reasoning = message.content.reduce((all, part) => (part.type === 'reasoning' ? all + part.text : all), '')
-    if (text === this.#text && reasoning === this.#reasoning) return
+    let reasoning = ''
+    for (const part of message.content) if (part.type === 'reasoning') reasoning += part.text
+    if (text !== this.#text || reasoning !== this.#reasoning) return this.#tellAnew(text)
+  }
+
+  async #tellAnew(text: string): Promise<void> {
     await this.reset('a layer rewrote the answer')
     if (text) await this.text(text)
   }

@@ -48,25 +48,22 @@ export async function close(iterator: AsyncIterator<ModelPart>): Promise<void> {
 }
 
 /** What a part of each type must have; for parts of a type that is not listed there is nothing to do. */
-const shapes: { readonly [type: string]: (part: { readonly [field: string]: unknown }) => boolean } = {
-  text_delta: ({ text }) => isText(text),
-  reasoning_delta: ({ text, blockId = '' }) => isText(text, blockId),
-  reasoning_end: ({ blockId = '' }) => isText(blockId),
-  tool_call_delta: ({ callId, toolName, delta }) => isText(callId, toolName, delta),
-  tool_call: ({ callId = '', toolName, args }) => isText(callId, toolName) && ['string', 'object'].includes(typeof (args ?? '')),
-  usage: ({ usage }) => isObject(usage) && Number.isFinite(usage['inputTokens']) && Number.isFinite(usage['outputTokens']),
-  finish: ({ reason }) => isText(reason),
-}
+const shapes: ReadonlyMap<string, (part: { readonly [field: string]: unknown }) => boolean> = new Map([
+  ['text_delta', ({ text }) => isText(text)],
+  ['reasoning_delta', ({ text, blockId = '' }) => isText(text) && isText(blockId)],
+  ['reasoning_end', ({ blockId = '' }) => isText(blockId)],
+  ['tool_call_delta', ({ callId, toolName, delta }) => isText(callId) && isText(toolName) && isText(delta)],
+  ['tool_call', ({ callId = '', toolName, args }) => isText(callId) && isText(toolName) && (isText(args ?? '') || typeof args === 'object')],
+  ['usage', ({ usage }) => isObject(usage) && Number.isFinite(usage['inputTokens']) && Number.isFinite(usage['outputTokens'])],
+  ['finish', ({ reason }) => isText(reason)],
+])
 
-function isText(...fields: readonly unknown[]): boolean {
-  return fields.every((field) => typeof field === 'string')
+function isText(field: unknown): boolean {
+  return typeof field === 'string'
 }
 
 function isPart(part: unknown): part is ModelPart {
-  if (!isObject(part)) return false
-  const { type } = part
-  if (typeof type !== 'string') return false
-  return !Object.hasOwn(shapes, type) || shapes[type]?.(part) === true
+  return isObject(part) && typeof part['type'] === 'string' && shapes.get(part['type'])?.(part) !== false
 }
 
 function take(part: unknown, into: Assembler, output: Output, author: Author): void | Promise<void> {

@@ -1,9 +1,11 @@
+import { deepFreeze } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message } from '../message.ts'
-import type { LLMStep, ModelPart, ModelRequest } from '../model.ts'
+import type { LLMStep, ModelPart, ModelRequest, ToolSpec } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
+import type { Tool } from '../tool/define.ts'
 import { authorOf, mishap } from './author.ts'
 import { checkRequest } from './check.ts'
 import { isLegalName, toolNames } from './names.ts'
@@ -22,25 +24,39 @@ export interface Outgoing {
  * @throws ModelError, not retryable, when the request is one that a provider would refuse; it is not sent
  */
 export function outgoing({ model, system, messages, tools, toolChoice, settings }: StepRequest, author: string): Outgoing {
-  const names = tools.every(({ name }) => isLegalName(name)) && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
+  const legal = legalSpecs(tools)
+  const names = legal && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
   const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
-    ...(system !== undefined && { system }),
     messages: forProvider(messages, model.provider, names),
-    tools: tools.map(({ name, description, schema }) => ({
-      name: names.toProvider(name),
-      description,
-      inputSchema: schema.jsonSchema,
-    })),
+    tools: legal && names === unchanged ? legal : tools.map((tool) => specOf(tool, names)),
+    ...(system !== undefined && { system }),
     ...(choice !== undefined && { toolChoice: choice }),
     ...(settings !== undefined && { settings }),
   }
   const problem = checkRequest(request)
-  if (problem === undefined) return { request, fromProvider: (name) => names.fromProvider(name) }
+  if (problem === undefined) return { request, fromProvider: names.fromProvider }
   throw mishap(authorOf(model), `was not sent the request that ${author} made: ${problem}`, 'bad_request', false)
 }
 
 const unchanged: ToolNames = { toProvider: (name) => name, fromProvider: (name) => name }
+
+/** Made once for each list of tools: mostly the one of an agent, step after step. */
+const specs = new WeakMap<StepRequest['tools'], readonly ToolSpec[]>()
+
+/** The tools as the model sees them, where every provider accepts their names. */
+function legalSpecs(tools: StepRequest['tools']): readonly ToolSpec[] | undefined {
+  let made = specs.get(tools)
+  if (!made && tools.every(({ name }) => isLegalName(name))) {
+    made = deepFreeze(tools.map((tool) => specOf(tool, unchanged)))
+    specs.set(tools, made)
+  }
+  return made
+}
+
+function specOf({ name, description, schema }: Tool, names: ToolNames): ToolSpec {
+  return { name: names.toProvider(name), description, inputSchema: schema.jsonSchema }
+}
 
 function mapped(tools: StepRequest['tools'], messages: readonly Message[]): ToolNames {
   return toolNames([...tools.map(({ name }) => name), ...messages.flatMap(callsOf).map(({ toolName }) => toolName)])

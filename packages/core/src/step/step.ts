@@ -32,6 +32,8 @@ export class Step {
   /** The layer of before_llm_step that last changed the request. */
   #writer: Layer | undefined
   #supplied: LLMStep | undefined
+  /** The last step that was read from a model: it is whole. */
+  #assembled: LLMStep | undefined
   #partial: (() => AssistantMessage | undefined) | undefined
 
   /** @param excluded set when a middleware asks for itself: nothing goes into the stream then */
@@ -53,7 +55,7 @@ export class Step {
   }
 
   async take(): Promise<StepOutcome> {
-    const denied = await this.#prepare()
+    const denied = this.#run.chains.at('before_llm_step') && (await this.#prepare())
     if (denied) return denied
     for (;;) {
       const next = await this.#attempt()
@@ -63,17 +65,17 @@ export class Step {
   }
 
   /** What its hooks get. */
-  #fields(request: StepRequest, more: object): Record<string, unknown> {
-    return { request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step', ...more }
+  #fields(more: object): Record<string, unknown> {
+    return { request: this.#request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step', ...more }
   }
 
-  #through(point: Point, fields: Record<string, unknown>): Promise<Pass> | undefined {
-    return this.#run.through(point, this.#unit, fields, { excluded: this.#excluded })
+  #through(point: Point, more: object): Promise<Pass> | undefined {
+    const run = this.#run
+    if (run.chains.at(point)) return run.through(point, this.#unit, this.#fields(more), { excluded: this.#excluded })
   }
 
   async #prepare(): Promise<StepOutcome | undefined> {
-    const fields = this.#fields(this.#request, { session: this.#run.handle.session })
-    const pass = await this.#through('before_llm_step', fields)
+    const pass = await this.#through('before_llm_step', { session: this.#run.handle.session })
     if (!pass) return undefined
     const { decision } = pass
     if (decision?.kind === 'deny') return { denied: decision.reason }
@@ -97,7 +99,7 @@ export class Step {
   /** One pass through around_llm_step and after_llm_step. */
   async #attempt(): Promise<StepOutcome | Retry> {
     const run = this.#run
-    const fields = this.#fields(this.#request, { signal: undefined })
+    const fields = this.#fields({ signal: undefined })
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
     // A layer answered in the place of what stands inside it: the transforms further out apply to its answer too.
     pass.refine = async (value, { index }) =>
@@ -113,15 +115,19 @@ export class Step {
     }
     run.check()
     const request = pass.fields.request as StepRequest
-    const after = await this.#through('after_llm_step', this.#fields(request, { step }))
-    if (after) step = this.#whole(after.fields.step as LLMStep)
-    const decision = after?.decision
-    if (decision?.kind === 'stop') {
-      if (this.#excluded) return { denied: decision.reason }
-      run.stopping ??= decision.reason
+    const passing = this.#through('after_llm_step', { request, step })
+    if (passing) {
+      const after = await passing
+      step = this.#whole(after.fields.step as LLMStep)
+      const { decision } = after
+      if (decision?.kind === 'stop') {
+        if (this.#excluded) return { denied: decision.reason }
+        run.stopping ??= decision.reason
+      }
+      if (decision?.kind === 'retry' && this.attempt < maxAttempts) return decision
     }
-    if (decision?.kind === 'retry' && this.attempt < maxAttempts) return decision
-    await this.#output.accept(step.message)
+    const telling = this.#output.accept(step.message)
+    if (telling) await telling
     return { step, request }
   }
 
@@ -189,15 +195,17 @@ export class Step {
     outside?: number,
   ): Promise<LLMStep> {
     this.#partial = () => assembler.partial(author)
-    await this.#output.reset('the answer begins again')
+    const telling = this.#output.reset('the answer begins again')
+    if (telling) await telling
     await read(transformed(source, pass, work, outside), assembler, this.#output, work, author)
     const step = assembler.step(author)
     this.#partial = undefined
-    return step
+    return (this.#assembled = step)
   }
 
   /** A layer's step as core needs it: calls read from its message, their ids unlike all others of the session. */
   #whole(step: LLMStep): LLMStep {
+    if (step === this.#assembled) return step
     const unique = distinct(this.#run.callIds)
     const content = step.message.content.map((part) => {
       const callId = part.type === 'tool_call' && unique(part.callId)

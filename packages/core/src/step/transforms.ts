@@ -16,6 +16,7 @@ export function transformed(
   work: WorkSignal,
   outside: number = Infinity,
 ): AsyncIterable<ModelPart> {
+  if (pass.transforms.length === 0) return source
   const transforms = pass.transforms
     .filter(({ layer }) => layer.index < outside)
     .toSorted((a, b) => b.layer.index - a.layer.index)

@@ -1,4 +1,5 @@
-import type { ToolCallPart, ToolMessage, ToolResultPart } from '../message.ts'
+import { deepFreeze, freezeList } from '../freeze.ts'
+import type { ToolCallPart, ToolResultPart } from '../message.ts'
 import type { LLMStep } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import { Call } from './call.ts'
@@ -6,7 +7,7 @@ import type { BatchOf } from './call.ts'
 import type { Tool } from './define.ts'
 import { answerCutOff, carryOut } from './execute.ts'
 import { consult, judge } from './gate.ts'
-import type { Verdict } from './gate.ts'
+import type { Ruling, Verdict } from './gate.ts'
 import { errorResult } from './serialise.ts'
 import { Slots } from './slots.ts'
 
@@ -39,20 +40,17 @@ async function answered(
 ): Promise<readonly ToolResultPart[]> {
   const batch: BatchOf = { turn, size: parts.length, offered, failed: false }
   const calls = parts.map((part, index) => new Call(run, part, index, batch))
+  const content: ToolResultPart[] = []
   try {
     await work(run, calls, batch)
   } finally {
     // Only what no gate and no execution answered: a run that is cancelled or fails.
-    for (const call of calls) await answerCutOff(call)
-    await run.append([toolMessage(calls)])
+    for (const call of calls) if (!call.stored) await answerCutOff(call)
+    for (const { stored } of calls) if (stored) content.push(stored)
+    await run.append([deepFreeze({ role: 'tool', content: freezeList(content) })])
   }
-  const failed = calls.find((call) => call.failure)
-  if (failed?.failure) throw failed.failure.error
-  return toolMessage(calls).content
-}
-
-function toolMessage(calls: readonly Call[]): ToolMessage {
-  return { role: 'tool', content: calls.flatMap((call) => call.stored ?? []) }
+  for (const { failure } of calls) if (failure) throw failure.error
+  return content
 }
 
 async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
@@ -67,31 +65,38 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
   /** Must the run end here? Then nothing starts any more. */
   const isEnding = (): boolean => run.ending || batch.failed
   /** A call's next gate. It never rejects, and gives nothing where the call is not to go on. */
-  const gate = async (call: Call, ask: () => Promise<Verdict | undefined>): Promise<Verdict | undefined> => {
+  const gate = (call: Call, ask: () => Ruling): Ruling => {
     if (isEnding()) return undefined
-    try {
-      await call.begin()
-      run.check()
-      return run.stopping === undefined ? await ask() : await call.answer('blocked', errorResult(run.stopping))
-    } catch (error) {
-      call.fail(error)
-      return undefined
-    }
+    const held = call.begin()
+    return held ? held.then(() => rule(call, ask)) : rule(call, ask)
   }
   const start = (call: Call, { replaced }: Verdict): Promise<void> =>
     replaced
       ? carryOut(call, replaced)
-      : slots.run(call.tool?.parallel === false, async () => {
-          if (!isEnding()) await carryOut(call)
-        })
+      : slots.run(call.tool?.parallel === false, () => (isEnding() ? undefined : carryOut(call)))
   for (const call of calls) {
-    const verdict = await gate(call, () => judge(call))
-    if (verdict?.question) {
+    const ruling = gate(call, () => judge(call))
+    const verdict = ruling instanceof Promise ? await ruling : ruling
+    if (!verdict) continue
+    if (verdict.question) {
       questions.push(async () => {
         const answer = await gate(call, () => consult(call, verdict))
         if (answer) await start(call, answer)
       })
-    } else if (verdict) open.push(start(call, verdict))
+    } else open.push(start(call, verdict))
   }
-  await Promise.all([...open, ...questions.map((question) => question())])
+  for (const question of questions) open.push(question())
+  await Promise.all(open)
+}
+
+/** What a gate says of a call. A failure of it is the call's. */
+function rule(call: Call, ask: () => Ruling): Ruling {
+  const { run } = call
+  try {
+    run.check()
+    const ruling = run.stopping === undefined ? ask() : call.answer('blocked', errorResult(run.stopping))
+    return ruling instanceof Promise ? ruling.catch((error: unknown) => call.fail(error)) : ruling
+  } catch (error) {
+    return call.fail(error)
+  }
 }

@@ -2,7 +2,8 @@ import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
 import { ToolError } from '../errors.ts'
-import type { CallFields, ToolStatus } from '../event/event.ts'
+import type { CallFields, ErrorFacts, ToolStatus } from '../event/event.ts'
+import { freezeList } from '../freeze.ts'
 import type { Point } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { textOf } from '../message.ts'
@@ -70,10 +71,10 @@ export class Call extends Unit {
     return { callId, toolName }
   }
 
-  /** What its hooks get. */
-  get fields(): Record<string, unknown> {
+  /** What its hooks get, and what those of one point get besides. */
+  fields(more?: Record<string, unknown>): Record<string, unknown> {
     const { part, tool, args } = this
-    return { toolCall: part, toolName: part.toolName, tool, args }
+    return { toolCall: part, toolName: part.toolName, tool, args, ...more }
   }
 
   /** Sends it through the layers of a point. */
@@ -82,7 +83,7 @@ export class Call extends Unit {
     more?: Record<string, unknown>,
     options?: Parameters<ActiveRun['through']>[3],
   ): Promise<Pass> | undefined {
-    return this.run.through(point, this, { ...this.fields, ...more }, options)
+    return this.run.chains.at(point) && this.run.through(point, this, this.fields(more), options)
   }
 
   error(message: string): ToolError {
@@ -102,16 +103,16 @@ export class Call extends Unit {
   }
 
   /** Announces the call, once. */
-  async begin(): Promise<void> {
+  begin(): void | Promise<void> {
     if (this.#since !== undefined) return
     this.#since = this.run.runtime.now()
-    await this.run.emit('tool_call_begin', { ...this.#told, index: this.index }, this)
+    const { callId, toolName } = this.part
+    return this.run.emit('tool_call_begin', { callId, toolName, args: this.args, index: this.index, ...this.#rawArgs }, this)
   }
 
-  get #told(): CallFields & { readonly args: JsonObject; readonly rawArgs?: string } {
-    const { which, args, part } = this
-    const rawArgs = part.rawArgs?.slice(0, maxResultChars)
-    return { ...which, args, ...(rawArgs !== undefined && { rawArgs }) }
+  get #rawArgs(): { readonly rawArgs: string } | undefined {
+    const { rawArgs } = this.part
+    return rawArgs === undefined ? rawArgs : { rawArgs: rawArgs.slice(0, maxResultChars) }
   }
 
   addContext(context: string): void {
@@ -119,30 +120,41 @@ export class Call extends Unit {
   }
 
   /** The call's one answer: capped, with the layers' notes, told at once; stored when the batch is done. */
-  async answer(status: ToolStatus, result: ToolResult, by?: Layer, error?: unknown): Promise<undefined> {
+  answer(status: ToolStatus, result: ToolResult, by?: Layer, error?: unknown): void | Promise<void> {
     if (this.stored) return
-    await this.begin()
-    const { run, which, tool, context } = this
+    void this.begin()
+    const { run, tool, context, args } = this
+    const { callId, toolName } = this.part
     const limit = Math.min(tool?.maxResultChars ?? maxResultChars, Math.floor(maxBatchChars / this.batch.size))
     const capped = capResult(result, limit)
     const { isError, value } = capped
-    const content = context ? [...capped.content, { type: 'text', text: context, added: true } as const] : capped.content
-    this.stored = { type: 'tool_result', ...which, ...capped, content }
-    // Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own.
-    const message = status !== 'withheld' && { message: textOf(capped) }
-    await run.emit(
+    const content = context
+      ? freezeList([...capped.content, Object.freeze({ type: 'text' as const, text: context, added: true as const })])
+      : capped.content
+    const given = value === undefined ? value : { value }
+    this.stored = Object.freeze({ type: 'tool_result', callId, toolName, content, isError, ...given })
+    const durationMs = run.runtime.now() - (this.#since ?? 0)
+    return run.emit(
       'tool_result',
       {
-        ...this.#told,
+        callId,
+        toolName,
+        args,
+        ...this.#rawArgs,
         status,
         content,
         isError,
-        ...(value !== undefined && { value }),
-        durationMs: run.runtime.now() - (this.#since ?? 0),
+        durationMs,
+        ...given,
         ...(by && { by: by.name }),
-        ...(error !== undefined && isError && { error: { ...factsOf(error), ...message, ...which } }),
+        ...(error !== undefined && isError && { error: this.#told(error, status, capped) }),
       },
       this,
     )
+  }
+
+  /** Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own. */
+  #told(error: unknown, status: ToolStatus, capped: ToolResult): ErrorFacts {
+    return { ...factsOf(error), ...(status !== 'withheld' && { message: textOf(capped) }), ...this.which }
   }
 }

@@ -19,7 +19,7 @@ interface Outcome {
   readonly result: ToolResult
   /** Default: what the result says of itself in the end. */
   readonly status?: ToolStatus
-  readonly error?: Error
+  readonly error?: unknown
   readonly by?: Layer | undefined
 }
 
@@ -33,14 +33,18 @@ const withheld = errorResult(
  * of the run is kept in `call.failure`.
  */
 export async function carryOut(call: Call, replaced?: Replacement): Promise<void> {
+  const { run } = call
   try {
     for (let attempt = 1; ; attempt++) {
-      const outcome = replaced ? replacement(replaced) : await executeOnce(call, attempt)
-      const retry = 'kind' in outcome ? outcome : await settle(call, outcome, attempt)
-      if (!retry) return
-      const { delayMs = 0, reason = 'a layer asked for it' } = retry
-      await call.run.emit('retry', { ...call.which, attempt: attempt + 1, delayMs, reason }, call)
-      await pause(call.run, delayMs)
+      let outcome = replaced ? replacement(replaced) : await executeOnce(call, attempt)
+      if (!('kind' in outcome) && run.chains.at('after_tool')) outcome = await check(call, outcome, attempt)
+      if (!('kind' in outcome)) {
+        const held = finish(call, outcome)
+        return held && (await held)
+      }
+      const { delayMs = 0, reason = 'a layer asked for it' } = outcome
+      await run.emit('retry', { attempt: attempt + 1, delayMs, reason, ...call.which }, call)
+      await pause(run, delayMs)
     }
   } catch (error) {
     call.fail(error)
@@ -48,8 +52,12 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
   }
 }
 
+function finish(call: Call, { result, status, by, error }: Outcome): void | Promise<void> {
+  return call.answer(status ?? (result.isError ? 'error' : 'ok'), result, by, error)
+}
+
 /** Answers a call that will have no result of its own, because the run is cancelled or fails. */
-export function answerCutOff(call: Call): Promise<undefined> {
+export function answerCutOff(call: Call): void | Promise<void> {
   const { ending } = call.run
   if (call.executed) return ending ? call.answer('cancelled', interrupted(call.part)) : call.answer('withheld', withheld)
   const text = `The call was not executed: the run ${ending ? 'was cut off' : 'failed'}.`
@@ -62,23 +70,28 @@ function replacement({ decision, by }: Replacement): Outcome {
 
 /** One pass through around_tool. A failure of the tool becomes what on_error says; a layer's own is thrown. */
 async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry> {
-  const { run, idempotencyKey } = call
+  const { run } = call
   const tool = call.tool as Tool
   run.check()
   const since = run.runtime.now()
-  const fields = { ...call.fields, signal: undefined, attempt, idempotencyKey }
-  const pass: Pass = new Pass(run, 'around_tool', call, fields, () =>
-    invoke(call, tool, attempt, pass.fields.signal as AbortSignal | undefined),
-  )
+  const pass = run.chains.at('around_tool') && passAround(call, tool, attempt)
   try {
-    return { result: toResult(await around(pass)) }
+    return { result: pass ? toResult(await around(pass)) : await invoke(call, tool, attempt) }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
-    if (!pass.isWorkError(thrown)) throw thrown
+    if (pass && !pass.isWorkError(thrown)) throw thrown
     return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
   } finally {
     call.durationMs = run.runtime.now() - since
   }
+}
+
+function passAround(call: Call, tool: Tool, attempt: number): Pass {
+  const fields = call.fields({ signal: undefined, attempt, idempotencyKey: call.idempotencyKey })
+  const pass: Pass = new Pass(call.run, 'around_tool', call, fields, () =>
+    invoke(call, tool, attempt, pass.fields.signal as AbortSignal | undefined),
+  )
+  return pass
 }
 
 async function afterFailure(call: Call, error: Error, attempt: number): Promise<Outcome | Retry> {
@@ -91,57 +104,57 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
   return { result: errorResult(error.message || error.name), error }
 }
 
-/** A result on its way through after_tool. @returns why there must be another attempt, or undefined when the call has been answered */
-async function settle(call: Call, outcome: Outcome, attempt: number): Promise<Retry | undefined> {
+/** A result on its way through after_tool. @returns what became of it, or why there must be another attempt */
+async function check(call: Call, outcome: Outcome, attempt: number): Promise<Outcome | Retry> {
   const { run, executed, durationMs } = call
-  let { result } = outcome
-  let pass: Pass | undefined
+  const { result } = outcome
   try {
     // A failure of an event's layer is none of this call's; a cancel is.
-    pass = await call.through('after_tool', { result, executed, durationMs }, { exit: true })
-    if (pass && run.cancellation.error) throw run.cancellation.error
-  } catch (failure) {
-    call.fail(failure)
-    return call.answer('withheld', withheld, undefined, failure)
-  }
-  if (pass) {
+    const pass = await call.through('after_tool', { result, executed, durationMs }, { exit: true })
+    if (!pass) return outcome
+    if (run.cancellation.error) throw run.cancellation.error
     const { decision, context, fields } = pass
     if (decision?.kind === 'retry' && executed && call.mayRetry(attempt)) return decision
     if (decision?.kind === 'stop') run.stopping ??= decision.reason
     call.addContext(context)
-    result = toResult(fields.result)
+    return { ...outcome, result: toResult(fields.result) }
+  } catch (error) {
+    call.fail(error)
+    return { result: withheld, status: 'withheld', error }
   }
-  return call.answer(outcome.status ?? (result.isError ? 'error' : 'ok'), result, outcome.by, outcome.error)
 }
 
 /** Innermost: the tool itself. */
-async function invoke(call: Call, tool: Tool, attempt: number, own: AbortSignal | undefined): Promise<ToolResult> {
+async function invoke(call: Call, tool: Tool, attempt: number, own?: AbortSignal): Promise<ToolResult> {
   const { run } = call
+  const { name, schema, execute, output, timeoutMs: ms } = tool
   run.check()
   own?.throwIfAborted()
-  const { timeoutMs: ms } = tool
-  const limit = ms === undefined ? ms : { ms, error: () => call.error(`Tool '${tool.name}' timed out after ${ms} ms`) }
+  const limit = ms === undefined ? ms : { ms, error: () => call.error(`Tool '${name}' timed out after ${ms} ms`) }
   const work = new WorkSignal(run.cancellation, own, limit)
   const ctx = new ToolContext(call, work)
+  /** What is there already is taken at once, unless its giver has ended the run or its own time. */
+  const wait = <T>(given: T | PromiseLike<T>): T | Promise<T> => {
+    if (isThenable(given)) return work.wait(given)
+    if (run.cancellation.error) throw run.cancellation.error
+    own?.throwIfAborted()
+    return given
+  }
   call.executed = true
   try {
-    return toResult(await work.wait(runTool(call, tool, attempt, ctx)))
+    // Every execution gets arguments of its own, in the schema's output form.
+    const args =
+      attempt === 1 ? call.output : valid(call, await wait(schema.validate(call.args)), `Invalid arguments for '${name}'`)
+    run.check()
+    let value = wait(execute(args, ctx))
+    if (value instanceof Promise) value = await value
+    if (isGenerator(value)) value = await work.wait(drain(call, value, ctx))
+    if (output) value = valid(call, await wait(output(value)), `Tool '${name}' returned an invalid value`)
+    return toResult(value)
   } finally {
     ctx.close()
     work.dispose()
   }
-}
-
-async function runTool(call: Call, tool: Tool, attempt: number, ctx: ToolContext): Promise<unknown> {
-  const { name, schema, execute, output } = tool
-  // Every execution gets arguments of its own, in the schema's output form.
-  const args = attempt === 1 ? call.output : valid(call, await schema.validate(call.args), `Invalid arguments for '${name}'`)
-  call.run.check()
-  // Its time was up before it could start.
-  if (!ctx.open) return undefined
-  const value = await execute(args, ctx)
-  const returned = isGenerator(value) ? await drain(call, value, ctx) : value
-  return output ? valid(call, await output(returned), `Tool '${name}' returned an invalid value`) : returned
 }
 
 function valid(call: Call, checked: Validated, otherwise: string): unknown {
@@ -158,6 +171,10 @@ async function drain(call: Call, generator: AsyncGenerator, ctx: ToolContext): P
   }
   // Nobody waits for it any more: it may clean up, and does nothing else.
   return generator.return(undefined)
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
 
 function isGenerator(value: unknown): value is AsyncGenerator {

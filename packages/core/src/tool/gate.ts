@@ -5,6 +5,7 @@ import type { ToolError } from '../errors.ts'
 import { sameJson } from '../freeze.ts'
 import type { JsonObject } from '../json.ts'
 import type { Call } from './call.ts'
+import type { Validated } from './schema.ts'
 import { errorResult, toResult } from './serialise.ts'
 
 /** What a layer puts in the place of an execution. */
@@ -33,24 +34,32 @@ export interface Verdict {
   readonly question?: Question | undefined
 }
 
+/** Nothing where the gates refused the call: then it has been answered. */
+export type Ruling = Verdict | void | Promise<Verdict | void>
+
 interface Question {
   readonly reason: string
   readonly asker: Layer
 }
 
-/**
- * Takes a call through its gates.
- *
- * @param editor who made its arguments what they are, where it was not the model
- * @returns undefined where they refused it: then it has been answered
- */
-export async function judge(call: Call, editor?: Layer): Promise<Verdict | undefined> {
+/** What is said of a call where nobody has anything to say. */
+const passed: Verdict = {}
+
+/** Takes a call through its gates. A promise only where there is somebody to ask, or a schema that takes its time. */
+export function judge(call: Call): Ruling {
+  const invalid = validate(call)
+  const { chains } = call.run
+  return invalid || chains.at('on_permission') || chains.at('before_tool') ? askGates(call, invalid) : passed
+}
+
+/** @param editor who made its arguments what they are, where it was not the model */
+async function askGates(call: Call, checked: Checked, editor?: Layer): Promise<Verdict | void> {
   let permission: Pass | undefined
   let hook: Pass | undefined
   let judged: JsonObject
   do {
     judged = call.args
-    const invalid = await validate(call)
+    const invalid = await (hook ? validate(call) : checked)
     if (invalid) return answerInvalid(call, invalid, hook?.writer ?? editor)
     permission = await call.through('on_permission')
     if (permission?.decision?.kind === 'deny') return deny(call, permission.decision.reason, permission.by)
@@ -65,23 +74,24 @@ export async function judge(call: Call, editor?: Layer): Promise<Verdict | undef
     if (decision?.kind === 'deny') return call.answer('blocked', errorResult(`Blocked by hook: ${decision.reason}`), hook.by)
   } while (!sameJson(call.args, judged))
   if (hook?.stop) return call.answer('blocked', toResult(hook.stop.result ?? hook.stop.reason), hook.stopBy)
-  const [question] = [permission, hook].flatMap(questionOf).toSorted((a, b) => a.asker.index - b.asker.index)
-  return { replaced: hook?.replacement, question }
+  const [one, other] = [questionOf(permission), questionOf(hook)]
+  const isOther = other && (!one || other.asker.index < one.asker.index)
+  return { replaced: hook?.replacement, question: isOther ? other : one }
 }
 
-function questionOf(gate: Pass | undefined): readonly Question[] {
-  return gate?.decision?.kind === 'ask' && gate.by ? [{ reason: gate.decision.reason, asker: gate.by }] : []
+function questionOf(gate: Pass | undefined): Question | undefined {
+  return gate?.decision?.kind === 'ask' && gate.by ? { reason: gate.decision.reason, asker: gate.by } : undefined
 }
 
 /** How often a person may edit a call's arguments. */
 const maxEdits = 3
 
 /** Puts a question to the layers of on_permission_request. With nobody to answer it, the call is denied. */
-export async function consult(call: Call, first: Verdict): Promise<Verdict | undefined> {
-  let verdict: Verdict | undefined = first
-  for (let edits = 0; verdict?.question; edits++) {
-    const pass: Pass | undefined = await putQuestion(call, verdict.question)
-    if (!pass) return undefined
+export async function consult(call: Call, first: Verdict): Promise<Verdict | void> {
+  let verdict: Verdict | void = first
+  for (let edits = 0; verdict && verdict.question; edits++) {
+    const pass: Pass | void = await putQuestion(call, verdict.question)
+    if (!pass) return
     const { by, decidedOn: yes, writer } = pass
     const args = pass.fields.args as JsonObject
     if (sameJson(args, call.args) && sameJson(yes, args)) return verdict
@@ -89,19 +99,19 @@ export async function consult(call: Call, first: Verdict): Promise<Verdict | und
     // An edit is fresh input: it passes every gate again. What layers noted was about the arguments before it.
     call.args = args
     call.context = `The arguments were edited by whoever gave permission, to ${JSON.stringify(args)}.`
-    verdict = await judge(call, writer)
+    verdict = await askGates(call, validate(call), writer)
     // A yes counts for exactly the arguments it was given for, and for a question that its giver may answer.
-    if (verdict?.question && sameJson(call.args, yes) && by && by.index <= verdict.question.asker.index) return verdict
+    if (verdict && verdict.question && sameJson(call.args, yes) && by && by.index <= verdict.question.asker.index) return verdict
   }
   return verdict
 }
 
 /** One round of a question: asked, answered, told. @returns the pass that said yes; after a no the call has been answered */
-async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pass | undefined> {
+async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pass | void> {
   const { run, which, args } = call
   let no: string | undefined = 'the run ended before an answer'
   let pass: Pass | undefined
-  await run.emit('permission_request', { ...which, args, reason, asker: asker.name }, call)
+  await run.emit('permission_request', { args, reason, asker: asker.name, ...which }, call)
   try {
     pass = await call.through('on_permission_request', { reason, asker: asker.name }, { yesUpTo: asker.index })
     const decision = pass?.decision
@@ -109,14 +119,16 @@ async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pas
   } finally {
     const told = no === undefined ? { decision: 'allow' as const } : { decision: 'deny' as const, reason: no }
     const edited = (pass?.fields.args ?? args) as JsonObject
-    await run.emit('permission_resolved', { ...which, ...told, args: edited, ...(pass?.by && { by: pass.by.name }) }, call)
+    await run.emit('permission_resolved', { args: edited, ...which, ...told, ...(pass?.by && { by: pass.by.name }) }, call)
   }
   call.approved = no === undefined
   return no === undefined ? pass : deny(call, no, pass?.by ?? asker)
 }
 
-/** @returns what is wrong with the call, for the model */
-async function validate(call: Call): Promise<ToolError | undefined> {
+/** What is wrong with a call, for the model. A promise only where the schema takes its time. */
+type Checked = ToolError | undefined | Promise<ToolError | undefined>
+
+function validate(call: Call): Checked {
   const { part, tool, run } = call
   if (!tool) {
     const names = call.batch.offered.map(({ name }) => name).join(', ')
@@ -128,10 +140,13 @@ async function validate(call: Call): Promise<ToolError | undefined> {
     const text = part.rawArgs
     return call.error(`The arguments of '${name}' are no JSON object (${jsonProblem(text)}): ${text.slice(0, 2_000)}`)
   }
-  const checked = await run.cancellation.wait(Promise.resolve(schema.validate(call.args)))
-  if (!checked.ok) return call.error(`Invalid arguments for '${name}': ${checked.issues}`)
-  call.output = checked.output
-  return undefined
+  const take = (checked: Validated): ToolError | undefined => {
+    if (!checked.ok) return call.error(`Invalid arguments for '${name}': ${checked.issues}`)
+    call.output = checked.output
+    return undefined
+  }
+  const checked = schema.validate(call.args)
+  return checked instanceof Promise ? run.cancellation.wait(checked).then(take) : take(checked)
 }
 
 function jsonProblem(text: string): string {
@@ -143,13 +158,13 @@ function jsonProblem(text: string): string {
 }
 
 /** A call that cannot run as asked: on_error hears of it once; it passes no gate and no after_tool, unless a layer puts a result of its own. */
-async function answerInvalid(call: Call, error: ToolError, by: Layer | undefined): Promise<Verdict | undefined> {
+async function answerInvalid(call: Call, error: ToolError, by: Layer | undefined): Promise<Verdict | void> {
   const decision = await call.run.askOnError({ error, phase: 'tool', toolCall: call.part }, call)
   if (decision?.kind === 'raise') throw decision.error
   if (decision?.kind === 'replace_result') return { replaced: { decision } }
   return call.answer('invalid', errorResult(error.message), by, error)
 }
 
-function deny(call: Call, reason: string, by: Layer | undefined): Promise<undefined> {
+function deny(call: Call, reason: string, by: Layer | undefined): void | Promise<void> {
   return call.answer('denied', errorResult(`Permission denied: ${reason}`), by)
 }

@@ -1,4 +1,4 @@
-import { deepFreeze } from '../freeze.ts'
+import { deepFreeze, freezeList } from '../freeze.ts'
 import type { Json } from '../json.ts'
 import type { ContentPart, ToolResult } from '../message.ts'
 import { isContentPart, isToolResult } from '../session/shape.ts'
@@ -9,8 +9,24 @@ export { isToolResult, toJson }
 /** Stands in a result that would be empty: providers refuse empty text. */
 const nothing = '(no output)'
 
-/** Results made here: a second pass gives back the same object. */
-const made = new WeakSet<object>()
+/** Gives back what it is given: its heir puts a private field on that very object. */
+// oxlint-disable-next-line typescript/no-extraneous-class -- a function cannot be extended
+class Itself {
+  constructor(value: object) {
+    // oxlint-disable-next-line no-constructor-return -- the point of it
+    return value
+  }
+}
+
+/** The mark of results made here: a second pass gives back the same object. A WeakSet would cost ten times as much. */
+class Made extends Itself {
+  // oxlint-disable-next-line no-unused-private-class-members -- its presence is what counts
+  readonly #here = true
+
+  static has(value: unknown): value is ToolResult {
+    return typeof value === 'object' && value !== null && #here in value
+  }
+}
 
 /**
  * The result of a tool that returned `value`, frozen. It never throws.
@@ -20,13 +36,13 @@ const made = new WeakSet<object>()
  * - Anything else is its JSON as text, and as `value`.
  */
 export function toResult(value: unknown): ToolResult {
-  if (made.has(value as ToolResult)) return value as ToolResult
-  if (value === undefined) return textResult('')
-  const json: unknown = typeof value === 'string' ? value : toJson(value)
+  if (typeof value === 'string' || value === undefined) return textResult(value)
+  if (Made.has(value)) return value
+  const json: unknown = toJson(value)
   if (typeof json === 'string') return textResult(json)
-  if (isToolResult(json)) return result(json.content, json.isError, json.value)
-  if (Array.isArray(json) && json.length > 0 && json.every(isContentPart)) return result(json)
-  return result([{ type: 'text', text: JSON.stringify(json) }], false, json as Json)
+  if (isToolResult(json)) return partsResult(json.content, json.isError, json.value)
+  if (Array.isArray(json) && json.length > 0 && json.every(isContentPart)) return partsResult(json)
+  return textResult(JSON.stringify(json), false, json as Json)
 }
 
 /** A result that tells the model what went wrong. */
@@ -34,18 +50,20 @@ export function errorResult(text: string): ToolResult {
   return textResult(text || 'error', true)
 }
 
-function textResult(text: string, isError?: boolean): ToolResult {
-  return result([{ type: 'text', text }], isError)
+function textResult(text: string | undefined, isError?: boolean, value?: Json): ToolResult {
+  return result(freezeList([Object.freeze({ type: 'text', text: text || nothing })]), isError, value)
 }
 
-function result(parts: readonly ContentPart[], isError = false, value?: Json): ToolResult {
+function partsResult(parts: readonly ContentPart[], isError?: boolean, value?: Json): ToolResult {
   const full = parts.filter((part) => part.type !== 'text' || part.text)
-  const content: readonly ContentPart[] = full.length > 0 ? full : [{ type: 'text', text: nothing }]
-  for (const part of content) Object.freeze(part)
-  const whole = { content: Object.freeze(content), isError, ...(value !== undefined && { value: deepFreeze(value) }) }
-  Object.freeze(whole)
-  made.add(whole)
-  return whole
+  return full.length > 0 ? result(deepFreeze(full), isError, value) : textResult(nothing, isError, value)
+}
+
+/** @param content frozen */
+function result(content: readonly ContentPart[], isError = false, value?: Json): ToolResult {
+  const whole: ToolResult = value === undefined ? { content, isError } : { content, isError, value: deepFreeze(value) }
+  void new Made(whole)
+  return Object.freeze(whole)
 }
 
 /** A smaller limit leaves no room for the notice. */
@@ -57,7 +75,8 @@ const minChars = 100
  * Images and files are not counted. A result that fits comes back as it is.
  */
 export function capResult(whole: ToolResult, maxChars: number): ToolResult {
-  const total = whole.content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
+  let total = 0
+  for (const part of whole.content) if (part.type === 'text') total += part.text.length
   const max = Math.max(maxChars, minChars)
   if (total <= max) return whole
   const notice = `\n[… ${total} characters in all; the middle is left out …]\n`
@@ -75,5 +94,5 @@ export function capResult(whole: ToolResult, maxChars: number): ToolResult {
     tailStart -= length
     return { ...part, text }
   })
-  return result(content, whole.isError)
+  return partsResult(content, whole.isError)
 }

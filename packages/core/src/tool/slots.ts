@@ -15,14 +15,16 @@ export class Slots {
   }
 
   /** Runs the task in its turn. */
-  run(alone: boolean, task: () => Promise<void>): Promise<void> {
+  run(alone: boolean, task: () => void | Promise<void>): Promise<void> {
+    if (this.#waiting.length === 0 && this.#admits(alone)) return this.#take(alone, task)
     return new Promise((done) => {
-      this.#waiting.push({ alone, start: () => done(this.#take(task)) })
-      this.#next()
+      this.#waiting.push({ alone, start: () => done(this.#take(alone, task)) })
     })
   }
 
-  async #take(task: () => Promise<void>): Promise<void> {
+  async #take(alone: boolean, task: () => void | Promise<void>): Promise<void> {
+    this.#running++
+    this.#alone = alone
     try {
       await task()
     } finally {
@@ -33,10 +35,8 @@ export class Slots {
   }
 
   #next(): void {
-    for (let [first] = this.#waiting; first && this.#admits(first.alone); [first] = this.#waiting) {
+    for (let first = this.#waiting[0]; first && this.#admits(first.alone); first = this.#waiting[0]) {
       this.#waiting.shift()
-      this.#running++
-      this.#alone = first.alone
       first.start()
     }
   }

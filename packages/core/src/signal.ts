@@ -41,19 +41,28 @@ function derive(parent: AbortSignal | undefined, limit: TimeLimit | undefined): 
 }
 
 /** Rejects with the signal's reason as soon as it aborts; whatever the promise does later is ignored. Leaves no listener. */
-export function waitUnder<T>(signal: AbortSignal, promise: PromiseLike<T>): Promise<T> {
-  return unless(promise, (reject) => {
+export function waitUnder<T>(signal: AbortSignal, promise: PromiseLike<T>, stop?: () => void): Promise<T> {
+  const listen = (reject: (error: Error) => void): (() => void) => {
     const onAbort = (): void => reject(signal.reason as Error)
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
     return () => signal.removeEventListener('abort', onAbort)
-  })
+  }
+  return unless(promise, listen, stop)
 }
 
-/** The promise, unless the listener is called first. It is taken back in either case. */
-function unless<T>(promise: PromiseLike<T>, listen: (reject: (error: Error) => void) => () => void): Promise<T> {
+/** The promise, unless the listener is called first, which stops the work. It is taken back in either case. */
+function unless<T>(
+  promise: PromiseLike<T>,
+  listen: (reject: (error: Error) => void) => () => void,
+  stop: (() => void) | undefined,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const forget = listen(reject)
+    const end = (error: Error): void => {
+      stop?.()
+      reject(error)
+    }
+    const forget = listen(stop ? end : reject)
     promise.then(
       (value) => (forget(), resolve(value)),
       (error: unknown) => (forget(), reject(error as Error)),
@@ -109,9 +118,13 @@ export class Cancellation {
     this.#controller?.abort(error)
   }
 
-  /** The promise, or a rejection as soon as the run is cancelled. */
-  wait<T>(promise: PromiseLike<T>): Promise<T> {
-    return unless(promise, (reject) => this.onCancel(reject))
+  /**
+   * The promise, or a rejection as soon as the run is cancelled.
+   *
+   * @param stop called right before that, in the same tick
+   */
+  wait<T>(promise: PromiseLike<T>, stop?: () => void): Promise<T> {
+    return unless(promise, (reject) => this.onCancel(reject), stop)
   }
 
   /** Calls back in the tick of the cancel. Returns the way to take that back. */
@@ -159,9 +172,13 @@ export class WorkSignal {
     return this.#derived.signal
   }
 
-  /** The promise, or a rejection as soon as the signal aborts: with the signal's reason, or with the run's cancel error. */
-  wait<T>(promise: PromiseLike<T>): Promise<T> {
-    return this.#cancellation.wait(this.#own || this.#limit ? waitUnder(this.signal, promise) : promise)
+  /**
+   * The promise, or a rejection as soon as the signal aborts: with the signal's reason, or with the run's cancel error.
+   *
+   * @param stop called right before that, in the same tick
+   */
+  wait<T>(promise: PromiseLike<T>, stop?: () => void): Promise<T> {
+    return this.#cancellation.wait(this.#own || this.#limit ? waitUnder(this.signal, promise, stop) : promise, stop)
   }
 
   /** Leaves no listener and no timer. */

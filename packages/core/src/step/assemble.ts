@@ -43,6 +43,8 @@ export class Assembler {
   #calls = 0
   #finish: Extract<ModelPart, { type: 'finish' }> | undefined
   usage: Usage = noUsage
+  /** The step, once it is there. */
+  whole: LLMStep | undefined
 
   constructor({ toolName, taken, prefix }: Naming) {
     this.toolName = toolName
@@ -111,13 +113,14 @@ export class Assembler {
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
     const message = deepFreeze(messageBy(author, content, providerData))
-    return Object.freeze({
+    this.whole = Object.freeze({
       message,
       toolCalls: Object.freeze(callsOf(message)),
       finishReason: reason,
       usage: deepFreeze(this.usage),
       ...(rawReason !== undefined && { rawFinishReason: rawReason }),
     })
+    return this.whole
   }
 
   /** What is kept of a step that ended early: complete parts; reasoning only with what the provider wants back. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts'
 import { isObject } from '../json.ts'
-import type { ModelPart } from '../model.ts'
+import type { LLMStep, ModelPart } from '../model.ts'
 import type { WorkSignal } from '../signal.ts'
 import type { Assembler } from './assemble.ts'
 import { mishap } from './author.ts'
@@ -11,31 +11,35 @@ import type { Output } from './output.ts'
  * Reads parts into an assembler until they end, or until the signal aborts: then at once, whatever the model does, and what it still sends
  * is dropped.
  */
-export async function read(
+export function read(
   parts: AsyncIterable<ModelPart>,
   into: Assembler,
   output: Output,
   work: WorkSignal,
   author: Author,
-): Promise<void> {
+): Promise<LLMStep> {
   const iterator = parts[Symbol.asyncIterator]()
   let open = true
-  let done = false
-  const pump = async (): Promise<void> => {
-    for (let next = await iterator.next(); open; next = await iterator.next()) {
-      if (next.done) return void (done = true)
-      const held = take(next.value, into, output, author)
-      if (held) await held
-      if (!open) return
-    }
-  }
-  try {
-    await work.wait(pump())
-  } finally {
+  const stop = (): void => {
+    if (!open) return
     open = false
     // Not awaited: an iterator that hangs in next() answers return() only after that.
-    if (!done) void close(iterator)
+    void close(iterator)
   }
+  const pump = async (): Promise<LLMStep> => {
+    try {
+      for (let next = await iterator.next(); open && !next.done; next = await iterator.next()) {
+        const held = take(next.value, into, output, author)
+        if (held) await held
+        if (!open) break
+      }
+    } catch (error) {
+      stop()
+      throw error
+    }
+    return into.step(author)
+  }
+  return work.wait(pump(), stop)
 }
 
 /** Ends an answer early. How it takes that is nobody's business. */

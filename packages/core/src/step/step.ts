@@ -32,9 +32,9 @@ export class Step {
   /** The layer of before_llm_step that last changed the request. */
   #writer: Layer | undefined
   #supplied: LLMStep | undefined
-  /** The last step that was read from a model: it is whole. */
-  #assembled: LLMStep | undefined
-  #partial: (() => AssistantMessage | undefined) | undefined
+  /** The answer that is being read, or was the last to be. */
+  #assembler: Assembler | undefined
+  #author: Author = {}
 
   /** @param excluded set when a middleware asks for itself: nothing goes into the stream then */
   constructor(run: ActiveRun, unit: Unit, request: StepRequest, excluded?: ReadonlySet<Layer>) {
@@ -47,7 +47,7 @@ export class Step {
 
   /** What there is of an answer whose reading broke off. A whole one that after_llm_step has not passed is nobody's to see. */
   get partial(): AssistantMessage | undefined {
-    return this.#partial?.()
+    return this.#assembler?.whole ? undefined : this.#assembler?.partial(this.#author)
   }
 
   get attempt(): number {
@@ -157,7 +157,7 @@ export class Step {
     const own = pass.fields.signal as AbortSignal | undefined
     own?.throwIfAborted()
     const author = authorOf(model)
-    const assembler = this.#assembler(fromProvider)
+    const assembler = this.#assemble(fromProvider)
     const work = new WorkSignal(run.cancellation, own)
     const options = {
       get signal() {
@@ -178,15 +178,15 @@ export class Step {
   #retell(supplied: LLMStep, pass: Pass, outside?: number): Promise<LLMStep> {
     const step = this.#whole(supplied)
     const work = new WorkSignal(this.#run.cancellation)
-    const assembler = this.#assembler((name) => name)
+    const assembler = this.#assemble((name) => name)
     return this.#read(partsOf(step), pass, work, assembler, step.message, outside)
   }
 
-  #assembler(toolName: (name: string) => string): Assembler {
+  #assemble(toolName: (name: string) => string): Assembler {
     return new Assembler({ toolName, taken: this.#run.callIds, prefix: `call_${this.#unit.turn}_` })
   }
 
-  async #read(
+  #read(
     source: AsyncIterable<ModelPart>,
     pass: Pass,
     work: WorkSignal,
@@ -194,18 +194,17 @@ export class Step {
     author: Author,
     outside?: number,
   ): Promise<LLMStep> {
-    this.#partial = () => assembler.partial(author)
+    this.#assembler = assembler
+    this.#author = author
+    const begin = (): Promise<LLMStep> =>
+      read(transformed(source, pass, work, outside), assembler, this.#output, work, author)
     const telling = this.#output.reset('the answer begins again')
-    if (telling) await telling
-    await read(transformed(source, pass, work, outside), assembler, this.#output, work, author)
-    const step = assembler.step(author)
-    this.#partial = undefined
-    return (this.#assembled = step)
+    return telling ? telling.then(begin) : begin()
   }
 
   /** A layer's step as core needs it: calls read from its message, their ids unlike all others of the session. */
   #whole(step: LLMStep): LLMStep {
-    if (step === this.#assembled) return step
+    if (step === this.#assembler?.whole) return step
     const unique = distinct(this.#run.callIds)
     const content = step.message.content.map((part) => {
       const callId = part.type === 'tool_call' && unique(part.callId)
@@ -221,7 +220,7 @@ export class Step {
 
   async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<void> {
     if (request) this.#request = freezeRequest({ ...this.#request, ...request })
-    this.#partial = undefined
+    this.#assembler = undefined
     await this.#output.retry(delayMs, reason)
     await pause(this.#run, delayMs)
   }

@@ -1,9 +1,10 @@
 import { Chains } from './chain/compile.ts'
+import type { Layer } from './chain/layer.ts'
 import { RunController } from './controller.ts'
 import { ConfigError, messageOf } from './errors.ts'
 import { EventQueue } from './event/queue.ts'
 import { Sanitizer } from './event/sanitizer.ts'
-import { frozenCopy } from './freeze.ts'
+import { deepFreeze, frozenCopy } from './freeze.ts'
 import { isInput, userMessage } from './message.ts'
 import type { Input, UserMessage } from './message.ts'
 import { arrange, checkTools } from './middleware/arrange.ts'
@@ -11,7 +12,7 @@ import type { AnyMiddleware, MetaOfAll, MiddlewareList } from './middleware/midd
 import type { Model } from './model.ts'
 import type { RunResult } from './result.ts'
 import { ActiveRun } from './run/active-run.ts'
-import type { RunParts } from './run/active-run.ts'
+import type { AgentParts, RunParts } from './run/active-run.ts'
 import { _runLoop } from './run/loop.ts'
 import { Run } from './run/run.ts'
 import { endSession } from './run/session-start.ts'
@@ -20,7 +21,6 @@ import type { Logger, RuntimeOptions } from './runtime.ts'
 import { memorySession } from './session/session.ts'
 import { checkMessage } from './session/shape.ts'
 import type { Session } from './session/session.ts'
-import { StateStore } from './state.ts'
 import type { Tool } from './tool/define.ts'
 
 /** What an agent is made of. */
@@ -76,23 +76,31 @@ class AgentBase<Meta> {
   readonly name: string
   readonly version: string | undefined
   readonly #options: AgentOptions
-  readonly #middleware: readonly AnyMiddleware[]
-  readonly #chains: Chains
+  readonly #parts: AgentParts
+  readonly #runtime: Required<RuntimeOptions>
 
   constructor(options: AgentOptions) {
     checkOptions(options)
+    const { name = 'agent', version, model, instructions, tools = [], toolConcurrency = Infinity, trace = false } = options
     this.#options = options
-    this.#middleware = options.middleware ?? []
-    this.name = options.name ?? 'agent'
-    this.version = options.version
-    const layers = arrange(this.#middleware)
-    checkTools(options.tools ?? [], layers)
-    this.#chains = new Chains(layers)
+    this.name = name
+    this.version = version
+    this.#runtime = { ...defaultRuntime, ...options.runtime }
+    this.#parts = {
+      agent: Object.freeze({ name, version }),
+      model,
+      instructions,
+      tools,
+      toolConcurrency,
+      trace,
+      logger: options.logger ?? console,
+      ...onion(tools, arrange(options.middleware ?? [])),
+    }
   }
 
   /** A new agent with these middlewares further in. */
   use<const Metas extends readonly unknown[]>(...middleware: MiddlewareList<Metas>): Agent<Meta & MetaOfAll<Metas>> {
-    return new AgentBase({ ...this.#options, middleware: [...this.#middleware, ...middleware] as never })
+    return new AgentBase({ ...this.#options, middleware: [...(this.#options.middleware ?? []), ...middleware] as never })
   }
 
   /**
@@ -122,7 +130,7 @@ class AgentBase<Meta> {
    * @param timeoutMs default 1,500
    */
   async endSession(session: Session, reason: string, { timeoutMs = 1_500 }: { readonly timeoutMs?: number } = {}): Promise<void> {
-    const run = new ActiveRun(this.#parts({ role: 'user', content: [] }, { session }, new RunController()))
+    const run = this.#newRun({ role: 'user', content: [] }, { session }, new RunController())
     await endSession(run, reason, timeoutMs)
   }
 
@@ -134,7 +142,7 @@ class AgentBase<Meta> {
     const { signal, controller = new RunController() } = options
     checkLimit(this.name, 'maxTurns', options.maxTurns)
     if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
-    const run = new ActiveRun(this.#parts(checkInput(input), options, controller), queue)
+    const run = this.#newRun(checkInput(input), options, controller, queue)
     const onCancel = (): void => {
       run.grace.start()
       queue?.release()
@@ -153,39 +161,18 @@ class AgentBase<Meta> {
     return { controller, result: loop(run, end) }
   }
 
-  #parts(
-    input: RunParts['input'],
+  #newRun(
+    input: UserMessage,
     options: RunOptionsBase & { readonly metadata?: unknown },
     controller: RunController,
-  ): RunParts {
-    const {
-      name,
-      version,
-      model,
-      instructions,
-      tools = [],
-      toolConcurrency = Infinity,
-      maxTurns = 20,
-      trace = false,
-      runtime,
-      logger = console,
-    } = this.#options
-    const chains = this.#chainsWith(options.middleware ?? [])
-    const { now, sleep, randomId } = { ...defaultRuntime, ...runtime }
-    const sanitizers = chains.layers.flatMap(({ middleware }) => middleware.sanitize ?? [])
-    return {
+    queue?: EventQueue,
+  ): ActiveRun {
+    const { now, sleep, randomId } = this.#runtime
+    const own: RunParts = {
       runId: randomId(),
-      agent: Object.freeze({ name: name ?? 'agent', version }),
-      model,
-      instructions,
-      tools,
-      toolConcurrency,
-      maxTurns: options.maxTurns ?? maxTurns,
-      trace,
-      chains,
-      sanitizer: sanitizers.length > 0 ? new Sanitizer(sanitizers) : undefined,
-      input: frozenCopy(input),
-      metadata: frozenCopy(options.metadata ?? {}),
+      maxTurns: options.maxTurns ?? this.#options.maxTurns ?? 20,
+      input,
+      metadata: frozenCopy(options.metadata ?? noMetadata),
       session: options.session ?? memorySession(),
       ownSession: options.session === undefined,
       controller,
@@ -194,18 +181,25 @@ class AgentBase<Meta> {
         randomId,
         sleep: (ms: number) => controller.cancellation.wait(sleep(ms, controller.signal)),
       }),
-      logger,
-      state: new StateStore(),
     }
+    return new ActiveRun(this.#partsWith(options.middleware), own, queue)
   }
 
-  #chainsWith(middleware: readonly AnyMiddleware[]): Chains {
+  /** The agent's, with layers of the run inside its own. */
+  #partsWith(middleware: readonly AnyMiddleware[] = []): AgentParts {
     if (!Array.isArray(middleware)) throw new ConfigError(`agent '${this.name}': the middleware of a run must be a list`)
-    if (middleware.length === 0) return this.#chains
-    const layers = arrange(middleware, this.#chains.layers)
-    checkTools(this.#options.tools ?? [], layers)
-    return new Chains(layers)
+    const parts = this.#parts
+    if (middleware.length === 0) return parts
+    return { ...parts, ...onion(parts.tools, arrange(middleware, parts.chains.layers)) }
   }
+}
+
+const noMetadata: unknown = deepFreeze({})
+
+function onion(tools: readonly Tool[], layers: readonly Layer[]): Pick<AgentParts, 'chains' | 'sanitizer'> {
+  checkTools(tools, layers)
+  const sanitizers = layers.flatMap(({ middleware }) => middleware.sanitize ?? [])
+  return { chains: new Chains(layers), sanitizer: sanitizers.length > 0 ? new Sanitizer(sanitizers) : undefined }
 }
 
 /**
@@ -237,10 +231,11 @@ function checkLimit(agent: string, limit: 'maxTurns' | 'toolConcurrency', value:
 }
 
 function checkInput(input: Input): UserMessage {
+  if (typeof input === 'string') return deepFreeze(userMessage(input))
   const message = isInput(input) ? userMessage(input) : undefined
   if (message?.role !== 'user') throw new ConfigError('the input of a run is text, a list of parts or a user message')
   checkMessage(message, 'the input')
-  return message
+  return frozenCopy(message)
 }
 
 async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {

@@ -25,24 +25,29 @@ import type { Logger, Runtime } from '../runtime.ts'
 import { SessionHandle } from '../session/handle.ts'
 import type { Session } from '../session/session.ts'
 import type { Cancellation } from '../signal.ts'
-import type { StateStore } from '../state.ts'
+import { StateStore } from '../state.ts'
 import { helperStep } from '../step/helper.ts'
 import type { Tool } from '../tool/define.ts'
 import { toJson } from '../tool/serialise.ts'
 import { Grace } from './grace.ts'
 
-/** What a run is made of. */
-export interface RunParts {
-  readonly runId: string
+/** What all runs of an agent have in common. */
+export interface AgentParts {
   readonly agent: { readonly name: string; readonly version?: string | undefined }
   readonly model: Model
   readonly instructions: string | undefined
   readonly tools: readonly Tool[]
   readonly toolConcurrency: number
-  maxTurns: number
   readonly trace: boolean
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
+  readonly logger: Logger
+}
+
+/** What a run has of its own. */
+export interface RunParts {
+  readonly runId: string
+  readonly maxTurns: number
   readonly input: UserMessage
   readonly metadata: unknown
   readonly session: Session
@@ -50,8 +55,6 @@ export interface RunParts {
   readonly ownSession: boolean
   readonly controller: RunController
   readonly runtime: Runtime
-  readonly logger: Logger
-  readonly state: StateStore
 }
 
 /** What a failing hook, step or tool is asked about at on_error. */
@@ -72,9 +75,25 @@ interface ThroughOptions {
 const top: readonly string[] = deepFreeze([])
 
 /** One run while it lasts: its parts, and what its loop, its layers and its tools share. */
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every part
-export interface ActiveRun extends RunParts {}
-export class ActiveRun {
+export class ActiveRun implements AgentParts, RunParts {
+  readonly agent: AgentParts['agent']
+  readonly model: Model
+  readonly instructions: string | undefined
+  readonly tools: readonly Tool[]
+  readonly toolConcurrency: number
+  readonly trace: boolean
+  readonly chains: Chains
+  readonly sanitizer: Sanitizer | undefined
+  readonly logger: Logger
+  readonly runId: string
+  maxTurns: number
+  readonly input: UserMessage
+  readonly metadata: unknown
+  readonly session: Session
+  readonly ownSession: boolean
+  readonly controller: RunController
+  readonly runtime: Runtime
+  readonly state: StateStore = new StateStore()
   readonly path: readonly string[] = top
   /** Through it all writes go. */
   readonly handle: SessionHandle
@@ -92,17 +111,33 @@ export class ActiveRun {
   stopping: string | undefined
   readonly added: Message[] = []
   readonly #emitter: Emitter
-  readonly #asked = new WeakSet<Error>()
+  /** Failures that on_error has been asked about. */
+  #asked: WeakSet<Error> | undefined
   #eventFailure: { readonly error: unknown } | undefined
   #callIds: Set<string> | undefined
   /** How often each middleware has asked a model at each operation. */
-  readonly #helpers = new Map<string, number>()
+  #helpers: Map<string, number> | undefined
 
-  constructor(parts: RunParts, queue?: EventQueue) {
-    Object.assign(this, parts)
-    const { session, controller } = parts
-    this.handle = new SessionHandle(session, () => (this.#callIds = undefined))
-    this.cancellation = controller.cancellation
+  constructor(common: AgentParts, own: RunParts, queue?: EventQueue) {
+    this.agent = common.agent
+    this.model = common.model
+    this.instructions = common.instructions
+    this.tools = common.tools
+    this.toolConcurrency = common.toolConcurrency
+    this.trace = common.trace
+    this.chains = common.chains
+    this.sanitizer = common.sanitizer
+    this.logger = common.logger
+    this.runId = own.runId
+    this.maxTurns = own.maxTurns
+    this.input = own.input
+    this.metadata = own.metadata
+    this.session = own.session
+    this.ownSession = own.ownSession
+    this.controller = own.controller
+    this.runtime = own.runtime
+    this.cancellation = own.controller.cancellation
+    this.handle = new SessionHandle(own.session, () => (this.#callIds = undefined))
     this.#emitter = new Emitter(this, queue)
   }
 
@@ -211,7 +246,7 @@ export class ActiveRun {
 
   /** Asks on_error about a failure. `undefined` means the default: it stands. */
   async askOnError({ error, phase, attempt = 1, toolCall }: Failure, unit: Unit): Promise<Decision | undefined> {
-    this.#asked.add(error)
+    this.#wasAsked(error)
     if (this.ending) return undefined
     try {
       const fields = { error, phase, attempt, toolCall, toolName: toolCall?.toolName }
@@ -221,20 +256,24 @@ export class ActiveRun {
       const decision = pass?.decision
       if (decision?.kind !== 'raise') return decision
       const raised = toError(decision.error, 'an on_error layer')
-      this.#asked.add(raised)
+      this.#wasAsked(raised)
       return { kind: 'raise', error: raised }
     } catch (failure) {
       // An on_error layer's own failure is not asked about.
-      if (failure instanceof Error) this.#asked.add(failure)
+      if (failure instanceof Error) this.#wasAsked(failure)
       throw failure
     }
+  }
+
+  #wasAsked(error: Error): void {
+    this.#asked = (this.#asked ?? new WeakSet()).add(error)
   }
 
   /** What a failure that ends the run comes to, after on_error has been asked about it. Never throws. */
   async raised(thrown: unknown, phase: 'hook' | 'session'): Promise<unknown> {
     if (this.cancellation.error) return this.cancellation.error
     const error = toError(thrown, 'the run')
-    if (this.#asked.has(error)) return error
+    if (this.#asked?.has(error)) return error
     try {
       const decision = await this.askOnError({ error, phase }, this.unit)
       return decision?.kind === 'raise' ? decision.error : error
@@ -304,8 +343,8 @@ export class ActiveRun {
 
   callModel(request: HelperRequest, pass: Pass, layer: Layer): Promise<LLMStep> {
     const asker = `${pass.unit.op}:${layer.name}`
-    const n = this.#helpers.get(asker) ?? 0
-    this.#helpers.set(asker, n + 1)
+    const n = this.#helpers?.get(asker) ?? 0
+    this.#helpers = (this.#helpers ?? new Map<string, number>()).set(asker, n + 1)
     return helperStep(this, request, pass, layer, n)
   }
 

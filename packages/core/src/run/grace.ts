@@ -12,7 +12,7 @@ const sweepMs = 10
 export class Grace {
   readonly #run: ActiveRun
   #timer: ReturnType<typeof setTimeout> | undefined
-  #hanging: ReadonlySet<Frame> = new Set()
+  #hanging: ReadonlySet<Frame> | undefined
   #over = false
 
   constructor(run: ActiveRun) {
@@ -37,7 +37,7 @@ export class Grace {
   }
 
   #sweep(): void {
-    for (const frame of this.#stuck()) if (this.#hanging.has(frame)) frame.abandon()
+    for (const frame of this.#stuck()) if (this.#hanging?.has(frame)) frame.abandon()
     this.#hanging = this.#stuck()
     this.#timer = setTimeout(() => this.#sweep(), sweepMs)
   }

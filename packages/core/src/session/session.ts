@@ -62,7 +62,7 @@ class MemorySession implements Session {
 function taken(messages: readonly Message[], where: string): Message[] {
   if (!Array.isArray(messages)) throw new ConfigError(`${where} takes a list of messages`)
   return messages.map((message: Message, i) => {
-    checkMessage(message, `${where}: messages[${i}]`)
+    checkMessage(message, where, i)
     return frozenCopy(message)
   })
 }

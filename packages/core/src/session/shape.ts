@@ -7,12 +7,12 @@ type Fields = { readonly [field: string]: unknown }
 const contentTypes = ['text', 'image', 'file']
 
 /** The types of part that a message of each role may have. */
-const roles: { readonly [role: string]: readonly string[] } = {
-  system: ['text'],
-  user: contentTypes,
-  assistant: ['text', 'reasoning', 'tool_call'],
-  tool: ['tool_result'],
-}
+const roles: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['system', ['text']],
+  ['user', contentTypes],
+  ['assistant', ['text', 'reasoning', 'tool_call']],
+  ['tool', ['tool_result']],
+])
 
 const hasText = ({ text }: Fields): boolean => isString(text)
 const hasData = ({ mediaType, data, url }: Fields): boolean => isString(mediaType) && (isString(data) || isString(url))
@@ -28,13 +28,18 @@ const parts: { readonly [type: string]: (part: Fields) => boolean } = {
   tool_result: (part) => hasCall(part) && isToolResult(part),
 }
 
-/** @throws ConfigError that says what is wrong when it does not have the shape of a message; `where` says whose it is. */
-export function checkMessage(message: unknown, where: string): asserts message is Message {
+/**
+ * @param where whose it is, for the error
+ * @param at its place in a list
+ * @throws ConfigError that says what is wrong when it does not have the shape of a message
+ */
+export function checkMessage(message: unknown, where: string, at?: number): asserts message is Message {
   const { role, content } = (isObject(message) ? message : {}) as { readonly role?: string; readonly content?: unknown }
-  const types = role !== undefined && Object.hasOwn(roles, role) && roles[role]
-  if (!types || !Array.isArray(content)) throw new ConfigError(`${where} is no message: give { role, content: [parts] }`)
+  const types = role === undefined ? undefined : roles.get(role)
+  const whose = (): string => (at === undefined ? where : `${where}: messages[${at}]`)
+  if (!types || !Array.isArray(content)) throw new ConfigError(`${whose()} is no message: give { role, content: [parts] }`)
   const wrong = content.findIndex((part) => !isPart(part, types))
-  if (wrong >= 0) throw new ConfigError(`${where}.content[${wrong}] is no part of a ${role} message`)
+  if (wrong >= 0) throw new ConfigError(`${whose()}.content[${wrong}] is no part of a ${role} message`)
 }
 
 /** Is it a text, image or file part by its structure? */

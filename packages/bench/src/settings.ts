@@ -5,8 +5,16 @@ export interface Settings {
   readonly sliceMs: number
   /** Milliseconds of work before the first sample, for the compiler's sake. */
   readonly warmMs: number
-  /** Divides the sizes of what is not measured by time, such as bytes and runs. 1 for figures that count. */
-  readonly shrink: number
+  /** Divides the sizes of the scale part. */
+  readonly shrinkScale: number
+  /** Divides the sizes of the memory part. 1 where its figures shall mean something. */
+  readonly shrinkMemory: number
   /** Says what is going on. */
   readonly report: (text: string) => void
 }
+
+/** For figures to be shown. */
+export const thorough = { rounds: 12, sliceMs: 200, warmMs: 2_500, shrinkScale: 1, shrinkMemory: 1 }
+
+/** For a first look: all parts within two minutes. */
+export const quick = { rounds: 3, sliceMs: 60, warmMs: 500, shrinkScale: 4, shrinkMemory: 1 }

@@ -1,34 +1,30 @@
-import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { createRequire } from 'node:module'
+import { obituary, start } from './child.ts'
 import type { LaneId } from './lane.ts'
 import type { Reply, Request } from './worker.ts'
 
 /** Longer than any slice: a contender that hangs must not stop the others. */
 const patienceMs = 120_000
 
-/** The built file behind one of this package's entries. */
-export function entry(name: string): string {
-  return createRequire(import.meta.url).resolve(`@koagent/bench/${name}`)
-}
-
-/** A contender's process. It lives until `stop`, or until this process ends in whatever way. */
+/** A contender's process. */
 class Worker {
   readonly #child: ChildProcess
+  #said = ''
   #settle: ((reply: Reply) => void) | undefined
 
   constructor() {
-    this.#child = fork(entry('worker'), { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#child = start('worker')
+    this.#child.stderr?.on('data', (text: Buffer) => (this.#said += text.toString()))
     this.#child.on('message', (reply: Reply) => this.#settle?.(reply))
     this.#child.once('error', (error) => this.#settle?.({ error: error.message }))
-    this.#child.once('exit', (code, signal) => this.#settle?.({ error: `its process ended with ${signal ?? `exit code ${code}`}` }))
+    this.#child.once('close', (code, signal) => this.#settle?.({ error: obituary(code, signal, this.#said) }))
   }
 
   ask(request: Request): Promise<Reply> {
     if (!this.#child.connected) return Promise.resolve({ error: 'its process has ended' })
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.#child.kill('SIGKILL')
+        this.stop()
         resolve({ error: `no answer within ${(request.ms + patienceMs) / 1_000} s` })
       }, request.ms + patienceMs)
       this.#settle = (reply) => {
@@ -57,7 +53,7 @@ export class Crew {
   readonly #workers = new Map<string, Worker>()
 
   /** @throws Error that says which lane has failed, and why */
-  async measure({ process, lane }: Pick<Place, 'process' | 'lane'>, ms: number): Promise<number> {
+  async measure({ process, lane }: Place, ms: number): Promise<number> {
     const worker = this.#workers.get(process) ?? new Worker()
     this.#workers.set(process, worker)
     const reply = await worker.ask({ lane, ms })

@@ -19,7 +19,9 @@ export async function measure(places: readonly Place[], { rounds, sliceMs, warmM
   try {
     for (const round of [-1, ...Array.from({ length: rounds }, (_, i) => i)]) {
       for (const place of round < 0 ? places : samples.keys()) {
-        report(`${place.lane.part}: ${round < 0 ? 'warming up' : `round ${round + 1} of ${rounds}`}, ${place.lane.contender}, ${place.lane.variant}`)
+        report(
+          `${place.lane.part}: ${round < 0 ? 'warming up' : `round ${round + 1} of ${rounds}`}, ${place.lane.contender}, ${place.lane.variant}`,
+        )
         try {
           const cpu = await crew.measure(place, round < 0 ? warmMs : sliceMs)
           if (round < 0) samples.set(place, [])

@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module'
 import { Agent, defineMiddleware } from '@koagent/core'
 import type { Middleware } from '@koagent/core'
-import compose from 'koa-compose'
 import { times } from '../../contenders/contender.ts'
 import { talkingModel } from '../../contenders/koagent.ts'
 import type { Lane, LaneId } from '../../measure/lane.ts'
@@ -18,21 +18,24 @@ export type Style = (typeof styles)[number]
 
 export const raw = 'koa-compose'
 
+type Layer = (ctx: unknown, next: () => Promise<unknown>) => Promise<unknown>
+type Compose = (layers: readonly Layer[]) => (ctx: object) => Promise<unknown>
+
+// Its published types give Promise<void>, and pull in Koa.
+const compose = createRequire(import.meta.url)('koa-compose') as Compose
+
 /** `contender` is a hook point or koa-compose, `variant` is '<layers>, <style>'. */
 export function layerLane({ contender, variant }: LaneId): Lane {
   const [count = '', style] = variant.split(', ')
   const layers = times(Number(count), () => (style === styles[0] ? returning : awaiting))
   if (contender === raw) {
     const composed = compose(layers)
-    return { units: 1, work: () => composed({}, end) }
+    return { units: 1, work: () => composed({}) }
   }
   const agent = new Agent({ model: talkingModel(1), middleware: layers.map((layer, i) => layerAt(contender, layer, i)) })
   return { units: 1, work: () => agent.run('hi') }
 }
 
-type Layer = (ctx: unknown, next: () => Promise<unknown>) => Promise<unknown>
-
-const end = (): Promise<void> => Promise.resolve()
 const returning: Layer = (_, next) => next()
 const awaiting: Layer = async (_, next) => {
   const value = await next()

@@ -19,13 +19,18 @@ export const layer: Part = {
         many: { process: 'layer', lane: { part: 'layer', contender, variant: `${many}, ${style}` } },
       })),
     )
-    const { samples, failures } = await measure(pairs.flatMap((pair) => [pair.few, pair.many]), settings)
+    const { samples, failures } = await measure(
+      pairs.flatMap((pair) => [pair.few, pair.many]),
+      settings,
+    )
     const figures = pairs.flatMap(({ contender, style, few: lower, many: upper }): Figure[] => {
       const [low, high] = [samples.get(lower), samples.get(upper)]
       if (!low || !high) return []
       const perLayer = (difference: number): number => (difference * 1_000) / (many - few)
       const differences = high.map((value, round) => perLayer(value - (low[round] ?? NaN)))
-      return [{ contender, variant: style, unit: 'ns/layer', min: perLayer(least(high) - least(low)), median: median(differences) }]
+      return [
+        { contender, variant: style, unit: 'ns/layer', min: perLayer(least(high) - least(low)), median: median(differences) },
+      ]
     })
     return { figures, verdicts: layerVerdicts(figures), failures }
   },

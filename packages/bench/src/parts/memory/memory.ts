@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import { entry } from '../../measure/crew.ts'
+import { obituary, start } from '../../measure/child.ts'
 import { atMost } from '../part.ts'
 import type { Figure, Part, PartResult, Verdict } from '../part.ts'
 
@@ -20,7 +19,14 @@ const questions: readonly Question[] = [
       figure('tool_progress, heap limit 80 MiB', 'streamed', streamedMiB, 'MiB'),
       figure('tool_progress, heap limit 80 MiB', 'highest heap', peakMiB, 'MiB'),
     ],
-    verdicts: (facts) => [finished('tool_progress of 96 MiB in a heap of 80 MiB: all of it arrives', facts?.['streamedMiB'], facts?.['wantedMiB'], 'MiB')],
+    verdicts: (facts) => [
+      finished(
+        'tool_progress of 96 MiB in a heap of 80 MiB: all of it arrives',
+        facts?.['streamedMiB'],
+        facts?.['wantedMiB'],
+        'MiB',
+      ),
+    ],
   },
   {
     name: 'answer',
@@ -56,15 +62,19 @@ const questions: readonly Question[] = [
 export const memory: Part = {
   title: 'Memory',
 
-  async measure({ shrink, report }): Promise<PartResult> {
+  async measure({ shrinkMemory, report }): Promise<PartResult> {
     const results: PartResult[] = []
     for (const { name, flags, figures, verdicts } of questions) {
       report(`memory: ${name}`)
       try {
-        const facts = await ask(name, flags, shrink)
+        const facts = await ask(name, flags, shrinkMemory)
         results.push({ figures: figures(facts), verdicts: verdicts(facts), failures: [] })
       } catch (error) {
-        results.push({ figures: [], verdicts: verdicts(undefined), failures: [`memory, ${name}: ${String(error)}`] })
+        results.push({
+          figures: [],
+          verdicts: verdicts(undefined),
+          failures: [`memory, ${name}: ${error instanceof Error ? error.message : String(error)}`],
+        })
       }
     }
     return {
@@ -83,17 +93,14 @@ function finished(goal: string, got: number | undefined, wanted: number | undefi
   return { ...atMost(goal, got, Infinity, unit), met: got !== undefined && got === wanted }
 }
 
-/** Asks in a process of its own, which ends with this one. */
+/** Asks in a process of its own: what it holds is the question. */
 function ask(name: string, flags: readonly string[], shrink: number): Promise<Facts> {
   return new Promise((resolve, reject) => {
-    const child = fork(entry('memory'), [name, String(shrink)], {
-      execArgv: ['--expose-gc', ...flags],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
+    const child = start('memory', { args: [name, String(shrink)], flags: ['--expose-gc', ...flags] })
     let said = ''
     child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
     child.once('message', (facts: Facts) => resolve(facts))
     child.once('error', reject)
-    child.once('close', (code, signal) => reject(new Error(`its process ended with ${signal ?? `exit code ${code}`}\n${said.slice(0, 2_000)}`)))
+    child.once('close', (code, signal) => reject(new Error(obituary(code, signal, said))))
   })
 }

@@ -28,7 +28,11 @@ export async function progress(shrink: number): Promise<Record<string, number>> 
     if (seen++ % 64 === 0) peak.look()
   }
   const { status } = await run.result
-  return { streamedMiB: status === 'completed' ? characters / mebi : 0, wantedMiB: (count * chunk) / mebi, peakMiB: peak.mebibytes }
+  return {
+    streamedMiB: status === 'completed' ? characters / mebi : 0,
+    wantedMiB: (count * chunk) / mebi,
+    peakMiB: peak.mebibytes,
+  }
 }
 
 function callingOnce(toolName: string): Model {

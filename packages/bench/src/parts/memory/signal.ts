@@ -12,7 +12,12 @@ export async function signal(shrink: number): Promise<Record<string, number>> {
   const before = await heapAfterGc()
   await several(runs, outside)
   const after = await heapAfterGc()
-  return { runs, grownMiB: after - before, listeners: getEventListeners(outside, 'abort').length, dependants: dependantsOf(outside) }
+  return {
+    runs,
+    grownMiB: after - before,
+    listeners: getEventListeners(outside, 'abort').length,
+    dependants: dependantsOf(outside),
+  }
 }
 
 async function several(runs: number, outside: AbortSignal): Promise<void> {

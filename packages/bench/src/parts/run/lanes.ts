@@ -21,10 +21,12 @@ export async function runLane({ contender, variant }: LaneId): Promise<Lane> {
 /** @throws Error that says what the run left out */
 export function check({ text, inputs, results }: RunProof): void {
   if (text !== answer) throw new Error(`the run answered '${text}', and must answer '${answer}'`)
-  if (inputs.length !== additions.length) throw new Error(`the tool ran ${inputs.length} times, and must run ${additions.length} times`)
+  if (inputs.length !== additions.length)
+    throw new Error(`the tool ran ${inputs.length} times, and must run ${additions.length} times`)
   for (let i = 0; i < additions.length; i++) {
     const [asked, got] = [additions[i], inputs[i]]
     if (asked?.a !== got?.a || asked?.b !== got?.b) throw new Error(`call ${i} reached the tool with other arguments`)
   }
-  if (results.length !== additions.length) throw new Error(`the model saw ${results.length} results, and must see ${additions.length}`)
+  if (results.length !== additions.length)
+    throw new Error(`the model saw ${results.length} results, and must see ${additions.length}`)
 }

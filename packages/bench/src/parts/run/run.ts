@@ -54,7 +54,11 @@ export function runVerdicts(figures: readonly Figure[]): Verdict[] {
     ),
     ...peerNames.map((peer) => {
       const limit = peer === 'pi-agent-core' ? 1.5 : 1
-      return atMost(`5 middlewares on every point: at most ${limit} × ${peer} with none`, ratio(of('koagent', five), of(peer, none)), limit)
+      return atMost(
+        `5 middlewares on every point: at most ${limit} × ${peer} with none`,
+        ratio(of('koagent', five), of(peer, none)),
+        limit,
+      )
     }),
   ]
 }

@@ -104,7 +104,9 @@ function callingModel(turnsWithTools: number, calls: number): Model {
       const turn = (messages.length - 1) / 2
       const done = turn >= turnsWithTools
       if (done) yield { type: 'text_delta', text: 'done' }
-      else for (let i = 0; i < calls; i++) yield { type: 'tool_call', callId: `call_${turn}_${i}`, toolName: echo.name, args: '{"text":"hello"}' }
+      else
+        for (let i = 0; i < calls; i++)
+          yield { type: 'tool_call', callId: `call_${turn}_${i}`, toolName: echo.name, args: '{"text":"hello"}' }
       yield { type: 'finish', reason: done ? 'stop' : 'tool_calls' }
     },
   }

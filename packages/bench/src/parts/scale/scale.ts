@@ -1,5 +1,6 @@
-import { least, median } from '../../measure/statistics.ts'
+import type { Place } from '../../measure/crew.ts'
 import { measure } from '../../measure/rounds.ts'
+import { least, median } from '../../measure/statistics.ts'
 import { ratio, valueOf } from '../figures.ts'
 import { atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
@@ -31,7 +32,8 @@ export const scale: Part = {
   title: 'CPU time at growing sizes',
 
   async measure(settings) {
-    const lanes = growths.map((growth) => ({
+    const sized = shrunk(settings.shrinkScale)
+    const lanes = sized.map((growth) => ({
       growth,
       base: placeOf(growth, growth.without ?? 0),
       places: growth.sizes.map((size) => ({ size, place: placeOf(growth, size) })),
@@ -52,20 +54,34 @@ export const scale: Part = {
         return [{ contender: growth.what, variant: size.toLocaleString('en-US'), unit: growth.unit, min, median: middle }]
       }),
     )
-    return { figures, verdicts: scaleVerdicts(figures), failures }
+    return { figures, verdicts: scaleVerdicts(figures, sized), failures }
   },
 }
 
-function placeOf({ what }: Growth, size: number): { readonly process: string; readonly lane: { readonly part: string; readonly contender: string; readonly variant: string } } {
+/** The same at smaller sizes, none of them twice. */
+function shrunk(by: number): readonly Growth[] {
+  return growths.map((growth) => ({
+    ...growth,
+    sizes: [...new Set(growth.sizes.map((size) => Math.max(2, Math.ceil(size / by / 2) * 2)))],
+  }))
+}
+
+function placeOf({ what }: Growth, size: number): Place {
   return { process: 'scale', lane: { part: 'scale', contender: what, variant: String(size) } }
 }
 
 /** What the figures say about the goals of this part. */
-export function scaleVerdicts(figures: readonly Figure[]): Verdict[] {
-  return growths.flatMap(({ what, goal, sizes }) => {
+export function scaleVerdicts(figures: readonly Figure[], sized: readonly Growth[] = growths): Verdict[] {
+  return sized.flatMap(({ what, goal, sizes }) => {
     if (!goal) return []
     const at = (size = 0): number | undefined => valueOf(figures, what, size.toLocaleString('en-US'))
     const times = ratio(at(sizes.at(-1)), at(sizes[0]))
-    return [atMost(`${what}: ${goal} grows at most ${limit} × from ${sizes[0]?.toLocaleString('en-US')} to ${sizes.at(-1)?.toLocaleString('en-US')}`, times, limit)]
+    return [
+      atMost(
+        `${what}: ${goal} grows at most ${limit} × from ${sizes[0]?.toLocaleString('en-US')} to ${sizes.at(-1)?.toLocaleString('en-US')}`,
+        times,
+        limit,
+      ),
+    ]
   })
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { packages, peerNames } from '../../contenders/contenders.ts'
-import { entry } from '../../measure/crew.ts'
+import { entry } from '../../measure/child.ts'
 import { least, median } from '../../measure/statistics.ts'
 import type { Settings } from '../../settings.ts'
 import { ratio, valueOf } from '../figures.ts'
@@ -16,10 +16,9 @@ const installing = 'install size'
 const counting = 'packages installed'
 
 /** A user of koagent imports zod too, for the schemas of tools. */
-const imports: readonly (readonly [name: string, packages: readonly string[]])[] = Object.entries(packages).map(([name, each]) => [
-  name,
-  name === 'koagent' ? [each, 'zod'] : [each],
-])
+const imports: readonly (readonly [name: string, packages: readonly string[]])[] = Object.entries(packages).map(
+  ([name, each]) => [name, name === 'koagent' ? [each, 'zod'] : [each]],
+)
 
 export const startup: Part = {
   title: 'Start-up: CPU time of the import, and what an install brings',

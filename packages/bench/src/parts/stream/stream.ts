@@ -43,8 +43,16 @@ export function streamVerdicts(figures: readonly Figure[]): Verdict[] {
   const of = (contender: string, variant = noMiddleware): number | undefined => valueOf(figures, contender, variant)
   const toKoagent = (contender: string): number | undefined => ratio(of(contender), of('koagent'))
   return [
-    atMost('0 middlewares: at most 4 × a bare generator, in one process', ratio(of('koagent', together), of('loop', together)), 4),
-    atMost('0 middlewares: no slower than pi-agent-core fed by the same source', ratio(of('koagent'), of('pi-agent-core', sameSource)), 1),
+    atMost(
+      '0 middlewares: at most 4 × a bare generator, in one process',
+      ratio(of('koagent', together), of('loop', together)),
+      4,
+    ),
+    atMost(
+      '0 middlewares: no slower than pi-agent-core fed by the same source',
+      ratio(of('koagent'), of('pi-agent-core', sameSource)),
+      1,
+    ),
     atMost(`${otherEvents}: at most ${noise} × none`, ratio(of('koagent', otherEvents), of('koagent')), noise),
     atLeast('langchain uses at least 20 × koagent', toKoagent('langchain'), 20),
     atLeast('ai uses at least 20 × koagent', toKoagent('ai'), 20),

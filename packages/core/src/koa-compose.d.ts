@@ -3,5 +3,5 @@ declare module 'koa-compose' {
   type Layer<Context> = (context: Context, next: () => Promise<unknown>) => unknown
   export default function compose<Context>(
     layers: Layer<Context>[],
-  ): (context: Context, innermost: () => unknown) => Promise<unknown>
+  ): (context: Context) => Promise<unknown>
 }

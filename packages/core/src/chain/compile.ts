@@ -5,13 +5,12 @@ import { points } from '../hooks.ts'
 import type { Point } from '../hooks.ts'
 import { subscriptionOf } from '../middleware/on-events.ts'
 import { Frame } from './frame.ts'
+import type { AnyHook } from './frame.ts'
 import type { Layer } from './layer.ts'
 import type { Pass } from './pass.ts'
 
 /** The layers of one point, composed. */
-export type Chain = (pass: Pass, innermost: () => unknown) => Promise<unknown>
-
-type AnyHook = (ctx: never, next: () => Promise<never>) => unknown
+export type Chain = (pass: Pass) => Promise<unknown>
 
 /** The chains of an agent: one a point that has layers, and of on_event one an event type that a layer asked for. */
 export class Chains {
@@ -35,15 +34,12 @@ export class Chains {
   }
 
   forEvent(type: EventType): Chain | undefined {
-    if (!this.#events.has(type))
-      this.#events.set(
-        type,
-        chainOf(
-          'on_event',
-          this.layers.filter((layer) => wants(layer, type)),
-        ),
-      )
-    return this.#events.get(type)
+    const known = this.#events.get(type)
+    if (known || this.#events.has(type)) return known
+    const asking = this.layers.filter((layer) => wants(layer, type))
+    const chain = chainOf('on_event', asking)
+    this.#events.set(type, chain)
+    return chain
   }
 }
 
@@ -57,21 +53,22 @@ function chainOf(point: Point, layers: readonly Layer[]): Chain | undefined {
     const hook: AnyHook | undefined = layer.middleware[point]
     return hook ? [guard(layer, hook)] : []
   })
-  return guarded.length > 0 ? compose(guarded) : undefined
+  return guarded.length > 0 ? compose([...guarded, innermost]) : undefined
 }
 
 /** A layer as koa-compose runs it: wrapped once, when the agent is built. */
 function guard(layer: Layer, hook: AnyHook): (pass: Pass, dispatch: () => Promise<unknown>) => unknown {
-  return (pass, dispatch) => (pass.admits(layer) ? new Frame(pass, layer, dispatch).enter(hook) : dispatch())
+  const always = layer.conditions.length === 0 && layer.filters.length === 0
+  return (pass, dispatch) =>
+    (always && !pass.excluded) || pass.admits(layer) ? new Frame(pass, layer, dispatch).enter(hook) : dispatch()
 }
 
-/** Sends a pass through a chain. Its layers count as left when this settles. */
-export async function enter(chain: Chain, pass: Pass): Promise<unknown> {
-  const { passes } = pass.run
-  passes.add(pass)
-  try {
-    return await chain(pass, pass.innermost)
-  } finally {
-    passes.delete(pass)
-  }
+/** What stands behind the last layer. */
+function innermost(pass: Pass): Promise<unknown> {
+  return pass.end()
+}
+
+/** Sends a pass through a chain. Its layers have been left when this settles. */
+export function enter(chain: Chain, pass: Pass): Promise<unknown> {
+  return chain(pass)
 }

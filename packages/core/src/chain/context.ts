@@ -127,13 +127,13 @@ function observed<T>(promise: Promise<T>): Promise<T> {
 const methods = {
   addContext(this: LayerContext, text: string): void {
     const { pass, layer, closed } = LayerContext.frameOf(this)
-    if (!closed) pass.notes.push({ layer: layer.index, text: String(text) })
+    if (!closed) pass.note(layer, String(text))
   },
   transform(this: LayerContext, transform: Transform): void {
     const frame = LayerContext.frameOf(this)
     if (frame.closed) return
     if (frame.phase !== Phase.inward) frame.violate('it called ctx.transform after next(): the stream has begun; call it before')
-    frame.pass.transforms.push({ layer: frame.layer, transform })
+    frame.pass.transforms = [...frame.pass.transforms, { layer: frame.layer, transform }]
   },
   progress(this: LayerContext, data: unknown): void | Promise<void> {
     const { pass, layer, closed } = LayerContext.frameOf(this)

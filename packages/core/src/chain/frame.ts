@@ -11,26 +11,47 @@ import { Trace } from './trace.ts'
 export const Phase = { inward: 0, waiting: 1, outward: 2, left: 3 } as const
 export type Phase = (typeof Phase)[keyof typeof Phase]
 
-/** One layer in one pass: hands it a ctx and a guarded `next`, and makes of what it does what the rules of the point say. */
+/** A hook of any point. */
+export type AnyHook = (ctx: never, next: () => Promise<never>) => unknown
+
+const ready = Promise.resolve()
+const nobodyListens = (): void => {}
+
+type Settle = (value: unknown) => void
+
+let resolve: Settle
+let reject: Settle
+/** One executor for the promises of all layers: a closure for each costs as much as the promise. */
+function take(resolver: Settle, rejecter: Settle): void {
+  resolve = resolver
+  reject = rejecter
+}
+
+/**
+ * One layer in one pass: hands it a ctx and a guarded `next`, and makes of what it does what the rules of the point say. A frame hears that
+ * what is inside has settled from the frame or the work inside, right before the promise that `next()` gave settles: so a layer that does nothing
+ * costs no promise.
+ */
 export class Frame {
   readonly pass: Pass
   readonly layer: Layer
-  readonly ctx: object
   phase: Phase = Phase.inward
   readonly #outer: Frame | undefined
   readonly #dispatch: () => Promise<unknown>
-  /** Settles when `next()` has, and never rejects. */
-  #inner: Promise<void> | undefined
+  /** What `next()` gave. */
+  #inner: Promise<unknown> | undefined
   #failed = false
-  /** Has the layer settled, and core gone on inward in its place? */
-  #gone = false
   #outcome: unknown
+  /** Does it settle as what is inside does? The layer gave on what `next()` gave it, or core has gone on inward in its place. */
+  #follows = false
+  /** Has the layer settled, and core goes on inward in its place? */
+  #gone = false
   #violation: HookContractError | undefined
   #saved: object | undefined
-  #resolve: ((value: unknown) => void) | undefined
-  #reject: ((error: Error) => void) | undefined
   readonly #trace: Trace | undefined
   #decided: Decision | undefined
+  #resolve: Settle | undefined
+  #reject: Settle | undefined
 
   constructor(pass: Pass, layer: Layer, dispatch: () => Promise<unknown>) {
     this.pass = pass
@@ -40,7 +61,6 @@ export class Frame {
     pass.top = this
     if (layer.errors !== 'raise') this.#saved = pass.save()
     if (pass.run.trace) this.#trace = new Trace(pass, layer)
-    this.ctx = contextFor(this)
   }
 
   /** Has the layer settled? What it still does then is dropped. */
@@ -48,28 +68,48 @@ export class Frame {
     return this.#gone || this.phase === Phase.left
   }
 
+  /** Runs the layer's hook. */
+  enter(hook: AnyHook): unknown {
+    let result: unknown
+    try {
+      result = hook(contextFor(this) as never, (() => this.#next()) as never)
+    } catch (error) {
+      return this.#settledAtOnce(() => this.#threw(error))
+    }
+    if (!isThenable(result)) return this.#settledAtOnce(() => this.#returned(result))
+    if (result !== this.#inner || this.#violation) return this.#wait(result)
+    this.#follows = true
+    return result
+  }
+
   /** What the layer gets as `next`. */
-  readonly next = (): Promise<unknown> => {
-    if (this.phase !== Phase.inward) return this.#refuse()
+  #next(): Promise<unknown> {
+    return this.phase === Phase.inward && !this.#gone ? this.#goInward() : this.#refuse()
+  }
+
+  #goInward(): Promise<unknown> {
     const { pass } = this
     const { error } = pass.run.cancellation
     this.#trace?.inward()
     this.phase = Phase.waiting
-    const inner = error && pass.point.starts ? Promise.reject(error) : this.#dispatch()
-    this.#inner = inner.then(
-      (value) => this.#back(false, value),
-      (reason: unknown) => this.#back(true, reason),
-    )
-    return inner
+    this.#inner = error && pass.point.starts ? ready.then(() => this.hear(true, error)) : this.#dispatch()
+    return this.#inner
   }
 
-  #back(failed: boolean, outcome: unknown): void {
-    if (this.phase === Phase.left) return
+  /**
+   * What is inside has settled.
+   *
+   * @returns or throws what the promise that `next()` gave is to settle with
+   */
+  hear(failed: boolean, outcome: unknown): unknown {
     this.phase = Phase.outward
     this.#failed = failed
     this.#outcome = outcome
     if (this.#saved) this.#saved = this.pass.save()
     this.#trace?.outward(outcome)
+    if (failed) this.#inner?.catch(nobodyListens)
+    if (!this.#follows) return settled(failed, outcome)
+    return this.#violation && !failed && !this.#gone ? this.#fail(this.#violation) : this.#repeat()
   }
 
   #refuse(): Promise<never> {
@@ -81,7 +121,7 @@ export class Frame {
     )
     if (!late) this.#violation ??= error
     const refused = Promise.reject(error)
-    refused.catch(() => {})
+    refused.catch(nobodyListens)
     return refused
   }
 
@@ -94,34 +134,32 @@ export class Frame {
     throw (this.#violation ??= this.contractError(message))
   }
 
-  /** Runs the layer's hook. */
-  enter(hook: (ctx: never, next: () => Promise<never>) => unknown): unknown {
-    let result: unknown
-    try {
-      result = hook(this.ctx as never, this.next as never)
-    } catch (error) {
-      return this.#threw(error)
-    }
-    return isThenable(result) ? this.#follow(result) : this.#returned(result)
+  /** What is outside hears of it later, as it does of a promise: whether a layer waits for its `next()` depends on no layer further in. */
+  #settledAtOnce(settle: () => unknown): unknown {
+    if (this.phase === Phase.waiting) return settle()
+    this.#gone = true
+    return ready.then(settle)
   }
 
-  #follow(result: PromiseLike<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      const settle = (outcome: () => unknown): void => {
-        if (this.phase === Phase.left) return
-        try {
-          resolve(outcome())
-        } catch (error) {
-          reject(error)
-        }
-      }
-      result.then(
-        (value) => settle(() => this.#returned(value)),
-        (error: unknown) => settle(() => this.#threw(error)),
-      )
-    })
+  #wait(result: PromiseLike<unknown>): Promise<unknown> {
+    this.pass.watch()
+    const promise = new Promise(take)
+    this.#resolve = resolve
+    this.#reject = reject
+    result.then(
+      (value) => this.#settled(false, value),
+      (error: unknown) => this.#settled(true, error),
+    )
+    return promise
+  }
+
+  #settled(failed: boolean, outcome: unknown): void {
+    if (this.phase === Phase.left) return
+    try {
+      this.#resolve?.(failed ? this.#threw(outcome) : this.#returned(outcome))
+    } catch (error) {
+      this.#reject?.(error)
+    }
   }
 
   /**
@@ -130,9 +168,11 @@ export class Frame {
    */
   abandon(): void {
     const { error } = this.pass.run.cancellation
-    this.#leave()
-    if (error && this.pass.point.starts) this.#reject?.(error)
-    else this.#resolve?.(this.pass.outcome())
+    try {
+      this.#resolve?.(error && this.pass.point.starts ? this.#leave(true, error) : this.#leave(false, this.pass.outcome()))
+    } catch (thrown) {
+      this.#reject?.(thrown)
+    }
   }
 
   #returned(value: unknown): unknown {
@@ -141,18 +181,23 @@ export class Frame {
         this.#violation ?? this.contractError('it settled while its next() was pending: await or return next()'),
       )
     if (this.#violation) return this.#fail(this.#violation)
-    if (value === undefined) {
-      if (this.phase === Phase.outward) return this.#repeat()
-      return this.#fail(this.contractError('it returned nothing and did not call next(): return next(), or a value'))
-    }
     const { pass } = this
     const inward = this.phase === Phase.inward
+    if (value === undefined) {
+      if (!inward) return this.#repeat()
+      return this.#fail(this.contractError('it returned nothing and did not call next(): return next(), or a value'))
+    }
+    if (!inward && !this.#failed && value === this.#outcome) {
+      if (pass.point.kind === 'after') pass.value = value
+      return this.#repeat()
+    }
     const problem = this.#take(value, inward)
     if (problem !== undefined) return this.#fail(this.contractError(problem))
     if (pass.point.kind === 'around') return this.#passOn(value)
-    if (!inward) return this.#leave(pass.outcome())
+    if (!inward) return this.#leave(false, pass.outcome())
     // Only a deny ends a gate's chain; everything else is taken, and the layers further in are asked too.
-    return pass.point.kind === 'gate' && pass.decision?.kind === 'deny' ? this.#leave(pass.outcome()) : this.#goOn()
+    const ends = pass.point.kind === 'gate' && pass.decision?.kind === 'deny'
+    return ends ? this.#leave(false, pass.outcome()) : this.#goOn()
   }
 
   /** @returns what is wrong with the value, if anything */
@@ -176,23 +221,25 @@ export class Frame {
 
   #passOn(value: unknown): unknown {
     const { refine } = this.pass
-    this.#leave(deepFreeze(value))
-    return refine && (this.#failed || value !== this.#outcome) ? refine(value, this.layer) : value
+    deepFreeze(value)
+    if (!refine) return this.#leave(false, value)
+    this.#close(value)
+    return refine(value, this.layer).then(
+      (refined) => this.#tell(false, refined),
+      (error: unknown) => this.#tell(true, error),
+    )
   }
 
   #goOn(): Promise<unknown> {
-    const inner = this.next()
     this.#gone = true
-    return inner.then(
-      () => this.#repeat(),
-      (error: unknown) => this.#throw(error),
-    )
+    this.#follows = true
+    return this.#goInward()
   }
 
   /** Nothing returned after `next()`: what it gave stands, a rejection too. */
   #repeat(): unknown {
-    if (this.#failed) return this.#throw(this.#outcome)
-    return this.#leave(this.pass.point.kind === 'around' ? this.#outcome : this.pass.outcome())
+    const outcome = this.#failed || this.pass.point.kind === 'around' ? this.#outcome : this.pass.outcome()
+    return this.#leave(this.#failed, outcome)
   }
 
   #threw(error: unknown): unknown {
@@ -201,17 +248,18 @@ export class Frame {
     // Not every thrown value is an object: undefined is no cancel.
     const isCancel = error instanceof Error && error === this.pass.run.cancellation.error
     if (isCancel && this.pass.name === 'on_event') return this.phase === Phase.inward ? this.#goOn() : this.#repeat()
-    return isInner || isCancel ? this.#throw(error) : this.#fail(error)
+    return isInner || isCancel ? this.#leave(true, error) : this.#fail(error)
   }
 
   /** Core waits for a pending `next()` first. If the inner work fails, its error wins. */
   #settledTooEarly(error: unknown): Promise<unknown> | undefined {
-    return this.#inner?.then(() => {
+    const settle = (): unknown => {
       if (this.phase === Phase.left) return undefined
       if (!this.#failed) return this.#fail(error)
       if (error !== this.#outcome) this.#report(error)
-      return this.#throw(this.#outcome)
-    })
+      return this.#leave(true, this.#outcome)
+    }
+    return this.#inner?.then(settle, settle)
   }
 
   /** The layer's own failure: what its policy says. */
@@ -221,10 +269,10 @@ export class Frame {
     if (pass.point.failClosed) {
       this.#decided = deny(`middleware '${layer.name}' failed: ${error.message}`)
       pass.decide(this.#decided, layer, false)
-      return this.#leave(pass.outcome())
+      return this.#leave(false, pass.outcome())
     }
     if (layer.errors === 'raise') {
-      if (pass.name !== 'on_event') return this.#throw(error)
+      if (pass.name !== 'on_event') return this.#leave(true, error)
       // The run fails at its loop, and the layers further in see the event all the same: one of them may be there to redact it.
       pass.run.failAtLoop(error)
     }
@@ -245,18 +293,27 @@ export class Frame {
     return error
   }
 
-  #leave<T>(value?: T): T | undefined {
-    if (this.phase === Phase.left) return value
+  #leave(failed: boolean, outcome: unknown): unknown {
+    this.#close(failed ? undefined : outcome)
+    return this.#tell(failed, outcome)
+  }
+
+  #close(value: unknown): void {
     this.#trace?.leave(value, this.#decided, this.phase === Phase.inward)
     this.phase = Phase.left
     this.pass.top = this.#outer
-    return value
   }
 
-  #throw(error: unknown): never {
-    this.#leave()
-    throw error
+  #tell(failed: boolean, outcome: unknown): unknown {
+    if (this.#outer) return this.#outer.hear(failed, outcome)
+    this.pass.unwatch()
+    return settled(failed, outcome)
   }
+}
+
+function settled(failed: boolean, outcome: unknown): unknown {
+  if (failed) throw outcome
+  return outcome
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

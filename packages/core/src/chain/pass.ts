@@ -23,6 +23,9 @@ interface TransformOf {
   readonly transform: Transform
 }
 
+const ready = Promise.resolve()
+const none: readonly never[] = Object.freeze([])
+
 /** One way of a value or a question through the layers of one point. What its layers share lives here. */
 export class Pass {
   readonly run: ActiveRun
@@ -57,8 +60,10 @@ export class Pass {
   transformError: { readonly error: unknown } | undefined
   /** The innermost layer that is still open. */
   top: Frame | undefined
-  readonly notes: Note[] = []
-  readonly transforms: TransformOf[] = []
+  notes: readonly Note[] = none
+  transforms: readonly TransformOf[] = none
+  /** Could a layer of this pass hang? */
+  #watched = false
 
   constructor(
     run: ActiveRun,
@@ -77,10 +82,9 @@ export class Pass {
     this.excluded = excluded
   }
 
-  /** What stands behind the last layer. */
-  readonly innermost = (): unknown => {
-    if (this.point.kind === 'around') return this.#doWork()
-    return this.outcome()
+  /** What stands behind the last layer. The layer that asks for it hears of it before the promise settles. */
+  end(): Promise<unknown> {
+    return this.point.kind === 'around' ? this.#doWork() : ready.then(() => this.#tell(false, this.outcome()))
   }
 
   /** What `next()` gives where no layer's own value does: the decision of a gate, the value of an after point. */
@@ -90,12 +94,31 @@ export class Pass {
   }
 
   async #doWork(): Promise<unknown> {
+    let value: unknown
     try {
-      return await this.work?.()
+      value = await this.work?.()
     } catch (error) {
       this.workError = { error }
-      throw error
+      return this.#tell(true, error)
     }
+    return this.#tell(false, value)
+  }
+
+  #tell(failed: boolean, outcome: unknown): unknown {
+    if (this.top) return this.top.hear(failed, outcome)
+    if (failed) throw outcome
+    return outcome
+  }
+
+  /** From now on a layer of it may hang, and is given up after a cancel. */
+  watch(): void {
+    if (this.#watched) return
+    this.#watched = true
+    this.run.passes.add(this)
+  }
+
+  unwatch(): void {
+    if (this.#watched) this.run.passes.delete(this)
   }
 
   /** Did the innermost work fail with this, and not a layer? */
@@ -118,6 +141,10 @@ export class Pass {
     const { toolName } = this.unit.toolName === undefined ? ((this.fields.event ?? {}) as { toolName?: string }) : this.unit
     if (toolName !== undefined && layer.filters.length > 0 && !layer.filters.every((accepts) => accepts(toolName))) return false
     return this.run.isActive(layer, this.unit)
+  }
+
+  note({ index }: Layer, text: string): void {
+    this.notes = [...this.notes, { layer: index, text }]
   }
 
   /** The notes of all layers, in registration order. */
@@ -187,7 +214,7 @@ export class Pass {
     }
     if (context !== undefined) {
       if (this.name !== 'before_tool') return `allow({ context }) is for before_tool, not for ${this.name}`
-      this.notes.push({ layer: layer.index, text: context })
+      this.note(layer, context)
     }
     return undefined
   }
@@ -236,7 +263,7 @@ export class Pass {
   /** All that a layer may change, as it is now: put back when a layer under 'log' or 'ignore' fails. */
   save(): object {
     const { top: _open, ...state } = this
-    return { ...state, fields: { ...this.fields }, notes: [...this.notes], transforms: [...this.transforms] }
+    return { ...state, fields: { ...this.fields } }
   }
 
   restore(saved: object): void {

@@ -1,4 +1,4 @@
-import { deepFreeze, freezeList } from '../freeze.ts'
+import { freezeList } from '../freeze.ts'
 import type { ToolCallPart, ToolResultPart } from '../message.ts'
 import type { LLMStep } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -47,7 +47,8 @@ async function answered(
     // Only what no gate and no execution answered: a run that is cancelled or fails.
     for (const call of calls) if (!call.stored) await answerCutOff(call)
     for (const { stored } of calls) if (stored) content.push(stored)
-    await run.append([deepFreeze({ role: 'tool', content: freezeList(content) })])
+    const storing = run.append([{ role: 'tool', content: freezeList(content) }])
+    if (storing) await storing
   }
   for (const { failure } of calls) if (failure) throw failure.error
   return content
@@ -59,8 +60,8 @@ async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
 }
 
 async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: BatchOf): Promise<void> {
-  const slots = new Slots(run.toolConcurrency)
-  const open: Promise<void>[] = []
+  const slots = isCrowded(run, calls) ? new Slots(run.toolConcurrency) : undefined
+  const open: (void | Promise<void>)[] = []
   const questions: (() => Promise<void>)[] = []
   /** Must the run end here? Then nothing starts any more. */
   const isEnding = (): boolean => run.ending || batch.failed
@@ -70,10 +71,11 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
     const held = call.begin()
     return held ? held.then(() => rule(call, ask)) : rule(call, ask)
   }
-  const start = (call: Call, { replaced }: Verdict): Promise<void> =>
-    replaced
-      ? carryOut(call, replaced)
-      : slots.run(call.tool?.parallel === false, () => (isEnding() ? undefined : carryOut(call)))
+  const start = (call: Call, { replaced }: Verdict): void | Promise<void> => {
+    if (replaced) return carryOut(call, replaced)
+    const task = (): void | Promise<void> => (isEnding() ? undefined : carryOut(call))
+    return slots ? slots.run(isLoner(call), task) : task()
+  }
   for (const call of calls) {
     const ruling = gate(call, () => judge(call))
     const verdict = ruling instanceof Promise ? await ruling : ruling
@@ -86,7 +88,16 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
     } else open.push(start(call, verdict))
   }
   for (const question of questions) open.push(question())
-  await Promise.all(open)
+  for (const done of open) await done
+}
+
+/** Could one have to wait for another? */
+function isCrowded({ toolConcurrency }: ActiveRun, calls: readonly Call[]): boolean {
+  return calls.length > toolConcurrency || (calls.length > 1 && calls.some(isLoner))
+}
+
+function isLoner({ tool }: Call): boolean {
+  return tool?.parallel === false
 }
 
 /** What a gate says of a call. A failure of it is the call's. */

@@ -2,12 +2,12 @@ import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
 import { ToolError } from '../errors.ts'
-import type { CallFields, ErrorFacts, ToolStatus } from '../event/event.ts'
+import type { CallFields, ErrorFacts, EventFields, ToolStatus } from '../event/event.ts'
 import { freezeList } from '../freeze.ts'
 import type { Point } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { textOf } from '../message.ts'
-import type { ToolCallPart, ToolResult, ToolResultPart } from '../message.ts'
+import type { TextPart, ToolCallPart, ToolResult, ToolResultPart } from '../message.ts'
 import { factsOf } from '../run/active-run.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import { maxAttempts } from '../run/attempts.ts'
@@ -17,6 +17,9 @@ import { capResult } from './serialise.ts'
 /** Default caps of results, in UTF-16 characters: of one, and of all of a batch together. */
 export const maxResultChars = 50_000
 const maxBatchChars = 200_000
+
+/** While it is built. */
+type Open<T> = { -readonly [Field in keyof T]: T[Field] }
 
 /** What the calls of one step share. */
 export interface BatchOf {
@@ -106,13 +109,10 @@ export class Call extends Unit {
   begin(): void | Promise<void> {
     if (this.#since !== undefined) return
     this.#since = this.run.runtime.now()
-    const { callId, toolName } = this.part
-    return this.run.emit('tool_call_begin', { callId, toolName, args: this.args, index: this.index, ...this.#rawArgs }, this)
-  }
-
-  get #rawArgs(): { readonly rawArgs: string } | undefined {
-    const { rawArgs } = this.part
-    return rawArgs === undefined ? rawArgs : { rawArgs: rawArgs.slice(0, maxResultChars) }
+    const { callId, toolName, rawArgs } = this.part
+    const told: Open<EventFields['tool_call_begin']> = { callId, toolName, args: this.args, index: this.index }
+    if (rawArgs !== undefined) told.rawArgs = rawArgs.slice(0, maxResultChars)
+    return this.run.emit('tool_call_begin', told, this)
   }
 
   addContext(context: string): void {
@@ -124,37 +124,28 @@ export class Call extends Unit {
     if (this.stored) return
     void this.begin()
     const { run, tool, context, args } = this
-    const { callId, toolName } = this.part
+    const { callId, toolName, rawArgs } = this.part
     const limit = Math.min(tool?.maxResultChars ?? maxResultChars, Math.floor(maxBatchChars / this.batch.size))
     const capped = capResult(result, limit)
     const { isError, value } = capped
-    const content = context
-      ? freezeList([...capped.content, Object.freeze({ type: 'text' as const, text: context, added: true as const })])
-      : capped.content
-    const given = value === undefined ? value : { value }
-    this.stored = Object.freeze({ type: 'tool_result', callId, toolName, content, isError, ...given })
+    const content = context ? freezeList([...capped.content, Object.freeze(noted(context))]) : capped.content
+    const stored: Open<ToolResultPart> = { type: 'tool_result', callId, toolName, content, isError }
     const durationMs = run.runtime.now() - (this.#since ?? 0)
-    return run.emit(
-      'tool_result',
-      {
-        callId,
-        toolName,
-        args,
-        ...this.#rawArgs,
-        status,
-        content,
-        isError,
-        durationMs,
-        ...given,
-        ...(by && { by: by.name }),
-        ...(error !== undefined && isError && { error: this.#told(error, status, capped) }),
-      },
-      this,
-    )
+    const told: Open<EventFields['tool_result']> = { callId, toolName, status, args, content, isError, durationMs }
+    if (value !== undefined) told.value = stored.value = value
+    if (rawArgs !== undefined) told.rawArgs = rawArgs.slice(0, maxResultChars)
+    if (by) told.by = by.name
+    if (error !== undefined && isError) told.error = this.#factsOf(error, status, capped)
+    this.stored = Object.freeze(stored)
+    return run.emit('tool_result', told, this)
   }
 
   /** Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own. */
-  #told(error: unknown, status: ToolStatus, capped: ToolResult): ErrorFacts {
+  #factsOf(error: unknown, status: ToolStatus, capped: ToolResult): ErrorFacts {
     return { ...factsOf(error), ...(status !== 'withheld' && { message: textOf(capped) }), ...this.which }
   }
+}
+
+function noted(text: string): TextPart {
+  return { type: 'text', text, added: true }
 }

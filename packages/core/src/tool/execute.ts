@@ -34,10 +34,15 @@ const withheld = errorResult(
  */
 export async function carryOut(call: Call, replaced?: Replacement): Promise<void> {
   const { run } = call
+  const isChecked = run.chains.at('after_tool') !== undefined
   try {
     for (let attempt = 1; ; attempt++) {
+      const since = isChecked ? run.runtime.now() : 0
       let outcome = replaced ? replacement(replaced) : await executeOnce(call, attempt)
-      if (!('kind' in outcome) && run.chains.at('after_tool')) outcome = await check(call, outcome, attempt)
+      if (isChecked && !('kind' in outcome)) {
+        call.durationMs = replaced ? 0 : run.runtime.now() - since
+        outcome = await check(call, outcome, attempt)
+      }
       if (!('kind' in outcome)) {
         const held = finish(call, outcome)
         return held && (await held)
@@ -73,7 +78,6 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
   const { run } = call
   const tool = call.tool as Tool
   run.check()
-  const since = run.runtime.now()
   const pass = run.chains.at('around_tool') && passAround(call, tool, attempt)
   try {
     return { result: pass ? toResult(await around(pass)) : await invoke(call, tool, attempt) }
@@ -81,8 +85,6 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
     if (run.cancellation.error) throw run.cancellation.error
     if (pass && !pass.isWorkError(thrown)) throw thrown
     return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
-  } finally {
-    call.durationMs = run.runtime.now() - since
   }
 }
 

@@ -63,7 +63,7 @@ function partsResult(parts: readonly ContentPart[], isError?: boolean, value?: J
 function result(content: readonly ContentPart[], isError = false, value?: Json): ToolResult {
   const whole: ToolResult = value === undefined ? { content, isError } : { content, isError, value: deepFreeze(value) }
   void new Made(whole)
-  return Object.freeze(whole)
+  return deepFreeze(whole)
 }
 
 /** A smaller limit leaves no room for the notice. */

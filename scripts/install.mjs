@@ -8,7 +8,14 @@ import { run, shim } from './process.mjs'
 const stamp = 'node_modules/.koagent.json'
 const self = fileURLToPath(import.meta.url)
 
-/** Afterwards pnpm and all installed tools are on the path. The scope `packages` leaves out what only the gate needs. */
+/** What each scope leaves out. The bench brings hundreds of packages, which nobody needs who only uses or changes the others. */
+const without = { packages: ['@koagent/gate', '@koagent/bench'], bench: ['@koagent/gate'], everything: [] }
+
+/**
+ * Afterwards pnpm and all installed tools are on the path.
+ *
+ * @param {keyof typeof without} scope
+ */
 export async function install(scope) {
   if (!upToDate(scope)) {
     console.error('Installing dependencies …')
@@ -28,7 +35,9 @@ export async function install(scope) {
 
 function upToDate(scope) {
   const last = readStamp()
-  return last.hash === manifestsHash() && (last.scope === scope || last.scope === 'everything') && holdsPnpm(last.pnpm)
+  return (
+    last.hash === manifestsHash() && without[last.scope]?.every((name) => without[scope].includes(name)) && holdsPnpm(last.pnpm)
+  )
 }
 
 function readStamp() {
@@ -50,7 +59,7 @@ function holdsPnpm(folder) {
 
 if (process.argv[1] === self) {
   const [scope] = process.argv.slice(2)
-  const filter = scope === 'packages' ? ['--filter=!@koagent/gate'] : []
+  const filter = without[scope].map((name) => `--filter=!${name}`)
   const status = await run('pnpm', ['install', '--frozen-lockfile', '--loglevel=warn', ...filter], shim)
   if (status !== 0) process.exit(status)
   writeFileSync(stamp, JSON.stringify({ hash: manifestsHash(), scope, pnpm: process.env.PATH.split(delimiter).find(holdsPnpm) }))

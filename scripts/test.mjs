@@ -1,12 +1,15 @@
-// Runs the tests of all packages and adds up their counts (see vitest.shared.ts) into one total.
+// Runs the tests of all packages, `test` and `test:e2e`, and adds up their counts (see vitest.shared.ts) into one total.
 // A suite that cannot be loaded, that ran no test or that left no report counts as a failure.
 import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { run, shim } from './process.mjs'
 
-/** Runs turbo tasks, `test` among them, and prints the total. `only` names packages, with or without their scope. */
+/** Scripts of a package that leave counts; no package has both. */
+const suites = ['test', 'test:e2e']
+
+/** Runs turbo tasks, a suite among them, and prints the total. `only` names packages, with or without their scope. */
 export async function runTests(tasks, { only = [], logs = 'full' } = {}) {
-  const all = testedPackages()
+  const all = packagesWith(tasks.filter((task) => suites.includes(task)))
   const packages = all.filter(({ folder, name }) => only.length === 0 || only.includes(folder) || only.includes(name))
   if (packages.length === 0) {
     console.error(`No package is named ${only.join(' or ')}. There are: ${all.map(({ folder }) => folder).join(', ')}.`)
@@ -38,12 +41,12 @@ function printTotal(packages) {
   return failed > 0 ? 1 : 0
 }
 
-function testedPackages() {
+function packagesWith(wanted) {
   return readdirSync('packages')
     .map((folder) => ({ folder, manifest: `packages/${folder}/package.json`, report: `packages/${folder}/.vitest/counts.json` }))
     .filter(({ manifest }) => existsSync(manifest))
     .map((found) => ({ ...found, ...JSON.parse(readFileSync(found.manifest, 'utf8')) }))
-    .filter(({ scripts }) => scripts?.test)
+    .filter(({ scripts }) => wanted.some((suite) => scripts?.[suite]))
 }
 
 function count(report) {
@@ -52,4 +55,4 @@ function count(report) {
   return passed + failed === 0 ? { passed, failed: 1, skipped, note: 'the suite ran no test' } : { passed, failed, skipped }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = printTotal(testedPackages())
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = printTotal(packagesWith(suites))

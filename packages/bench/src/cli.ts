@@ -29,7 +29,7 @@ async function bench({ parts: names, settings, quick, save }: Options): Promise<
   }
   const latest = inPackage('results', 'latest.json')
   store(latest, results)
-  write(inPackage('results', 'latest.svg'), chart(results))
+  draw(results, 'results', 'latest.svg')
   console.log(`Figures as JSON: ${latest}`)
   if (save && !failed) keep(results)
   return failed ? 1 : 0
@@ -41,8 +41,13 @@ function keep(fresh: Results): void {
   const readme = inPackage('README.md')
   const page = withResults(readFileSync(readme, 'utf8'), results)
   store(inPackage('results.json'), results)
-  write(inPackage('results.svg'), chart(results))
+  draw(results, 'results.svg')
   write(readme, page)
+}
+
+function draw(results: Results, ...names: string[]): void {
+  const svg = chart(results)
+  if (svg) write(inPackage(...names), svg)
 }
 
 try {

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 
 const alive = new Set<ChildProcess>()
 
@@ -9,9 +11,17 @@ process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
 
-/** The built file behind one of this package's entries. */
+const manifest = createRequire(import.meta.url).resolve('@koagent/bench/package.json')
+
+/** Where this package is. */
+export const packageFolder: string = dirname(manifest)
+
+/** The built file behind one of this package's entries, also for tests, for which Node would find the source. */
 export function entry(name: string): string {
-  return createRequire(import.meta.url).resolve(`@koagent/bench/${name}`)
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as { exports: Record<string, { readonly default?: string }> }
+  const file = exports[`./${name}`]?.default
+  if (!file) throw new Error(`no entry of the bench is named '${name}'`)
+  return join(packageFolder, file)
 }
 
 /** A process that runs one of this package's entries, and ends with this one at the latest. Its stderr can be read. */

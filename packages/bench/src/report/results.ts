@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { contenderNames, packages } from '../contenders/contenders.ts'
-import { entry } from '../measure/child.ts'
+import { packageFolder } from '../measure/child.ts'
 import type { PartResult } from '../parts/part.ts'
 import { partNames } from '../parts/parts.ts'
 import type { PartName } from '../parts/parts.ts'
@@ -28,8 +28,6 @@ export interface SavedPart extends PartResult {
 /** What is written as JSON: each part with its own environment, because parts may be measured one at a time. */
 export type Results = Partial<Record<PartName, SavedPart>>
 
-export const folder: string = dirname(entry('package.json'))
-
 /** This machine, now. */
 export function environment(rounds: number, quick: boolean): Environment {
   const model = cpus()[0]?.model ?? 'unknown'
@@ -41,7 +39,7 @@ export function environment(rounds: number, quick: boolean): Environment {
     rounds,
     quick,
     versions: Object.fromEntries(
-      contenderNames.flatMap((name) => (name === 'loop' ? [] : [[name, versionOf(packages[name], folder)]])),
+      contenderNames.flatMap((name) => (name === 'loop' ? [] : [[name, versionOf(packages[name], packageFolder)]])),
     ),
   }
 }
@@ -74,5 +72,5 @@ export function write(file: string, text: string): void {
 
 /** A file of this package. */
 export function inPackage(...names: string[]): string {
-  return join(folder, ...names)
+  return join(packageFolder, ...names)
 }

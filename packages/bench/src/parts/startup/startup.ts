@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { packages, peerNames } from '../../contenders/contenders.ts'
-import { entry } from '../../measure/child.ts'
+import { packageFolder } from '../../measure/child.ts'
 import { least, median } from '../../measure/statistics.ts'
 import type { Settings } from '../../settings.ts'
 import { ratio, valueOf } from '../figures.ts'
@@ -10,7 +10,6 @@ import type { Figure, Part, Verdict } from '../part.ts'
 import { importTime } from './import-time.ts'
 import { installSize } from './install-size.ts'
 
-const folder = dirname(entry('package.json'))
 const importing = 'import'
 const installing = 'install size'
 const counting = 'packages installed'
@@ -37,10 +36,10 @@ async function importTimes({ rounds, report }: Settings): Promise<{ figures: Fig
   const failures: string[] = []
   for (let round = 0; round < rounds; round++) {
     report(`startup: round ${round + 1} of ${rounds}`)
-    empty.push(await importTime([], folder))
+    empty.push(await importTime([], packageFolder))
     for (const [name, each] of imports) {
       try {
-        samples.get(name)?.push(await importTime(each, folder))
+        samples.get(name)?.push(await importTime(each, packageFolder))
       } catch (error) {
         failures.push(`startup, ${name}: ${String(error)}`)
         samples.delete(name)
@@ -61,7 +60,7 @@ async function importTimes({ rounds, report }: Settings): Promise<{ figures: Fig
 
 function sizes(): Figure[] {
   return Object.entries(packages).flatMap(([contender, name]) => {
-    const { bytes, packages } = installSize(name, folder, contender === 'koagent' ? publishedBytes() : undefined)
+    const { bytes, packages } = installSize(name, packageFolder, contender === 'koagent' ? publishedBytes() : undefined)
     return [
       { contender, variant: installing, unit: 'MB', min: bytes / 1e6 },
       { contender, variant: counting, unit: 'packages', min: packages },
@@ -72,7 +71,7 @@ function sizes(): Figure[] {
 /** Of core, whose folder here holds tests too. */
 function publishedBytes(): number {
   const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: join(folder, '../core'),
+    cwd: join(packageFolder, '../core'),
     encoding: 'utf8',
     shell: process.platform === 'win32',
     stdio: ['ignore', 'pipe', 'ignore'],

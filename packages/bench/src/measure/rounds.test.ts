@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { Settings } from '../settings.ts'
+import type { Place } from './crew.ts'
+import { slice } from './lane.ts'
+import { measure } from './rounds.ts'
+
+const settings: Settings = { rounds: 3, sliceMs: 1, warmMs: 1, shrinkScale: 1, shrinkMemory: 1, report: () => {} }
+
+const place = (contender: string, variant: string): Place => ({ process: contender, lane: { part: 'run', contender, variant } })
+
+test('a lane that fails is named with part, contender and variant, and the others go on', async () => {
+  const good = place('loop', '0 middlewares')
+  const bad = place('loop', '5 middlewares')
+  const unknown = place('nobody', '0 middlewares')
+  const { samples, failures } = await measure([bad, good, unknown], settings)
+  expect(failures).toEqual([
+    expect.stringContaining('run, loop, 5 middlewares: Error: loop has no hooks for 5 middlewares'),
+    expect.stringContaining("run, nobody, 0 middlewares: Error: no contender is named 'nobody'"),
+  ])
+  expect([...samples.keys()]).toEqual([good])
+  expect(samples.get(good)).toHaveLength(settings.rounds)
+})
+
+test('each round measures each lane once, one after the other', async () => {
+  const lanes = [place('loop', '0 middlewares'), place('koagent', '0 middlewares')]
+  const seen: string[] = []
+  await measure(lanes, { ...settings, rounds: 2, report: (text) => seen.push(text) })
+  const names = ['loop, 0 middlewares', 'koagent, 0 middlewares']
+  expect(seen).toEqual(
+    ['warming up', 'round 1 of 2', 'round 2 of 2'].flatMap((when) => names.map((name) => `run: ${when}, ${name}`)),
+  )
+})
+
+test('a slice works until its time is over, and divides by the units', async () => {
+  let calls = 0
+  const burn = async (): Promise<void> => {
+    calls++
+    const end = performance.now() + 1
+    while (performance.now() < end);
+  }
+  const perWork = await slice({ work: burn, units: 1 }, 20)
+  expect(calls).toBeGreaterThanOrEqual(10)
+  const perUnit = await slice({ work: burn, units: 1_000 }, 20)
+  expect(perUnit).toBeLessThan(perWork / 10)
+})
+
+test('a slice whose work fails has no figure', async () => {
+  await expect(slice({ work: () => Promise.reject(new Error('not done')), units: 1 }, 5)).rejects.toThrow('not done')
+})

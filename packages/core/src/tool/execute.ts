@@ -3,17 +3,14 @@ import { Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
 import { setOrigin, toError } from '../errors.ts'
 import type { ToolStatus } from '../event/event.ts'
-import { isObject } from '../json.ts'
 import type { ToolResult } from '../message.ts'
 import { around, pause } from '../run/attempts.ts'
 import { interrupted } from '../session/repair.ts'
-import { WorkSignal } from '../signal.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './define.ts'
 import type { Replacement } from './gate.ts'
-import type { Validated } from './schema.ts'
-import { errorResult, toJson, toResult } from './serialise.ts'
-import { ToolContext } from './tool-context.ts'
+import { invoke } from './invoke.ts'
+import { errorResult, toResult } from './serialise.ts'
 
 interface Outcome {
   readonly result: ToolResult
@@ -124,61 +121,4 @@ async function check(call: Call, outcome: Outcome, attempt: number): Promise<Out
     call.fail(error)
     return { result: withheld, status: 'withheld', error }
   }
-}
-
-/** Innermost: the tool itself. */
-async function invoke(call: Call, tool: Tool, attempt: number, own?: AbortSignal): Promise<ToolResult> {
-  const { run } = call
-  const { name, schema, execute, output, timeoutMs: ms } = tool
-  run.check()
-  own?.throwIfAborted()
-  const limit = ms === undefined ? ms : { ms, error: () => call.error(`Tool '${name}' timed out after ${ms} ms`) }
-  const work = new WorkSignal(run.cancellation, own, limit)
-  const ctx = new ToolContext(call, work)
-  /** What is there already is taken at once, unless its giver has ended the run or its own time. */
-  const wait = <T>(given: T | PromiseLike<T>): T | Promise<T> => {
-    if (isThenable(given)) return work.wait(given)
-    if (run.cancellation.error) throw run.cancellation.error
-    own?.throwIfAborted()
-    return given
-  }
-  call.executed = true
-  try {
-    // Every execution gets arguments of its own, in the schema's output form.
-    const args =
-      attempt === 1 ? call.output : valid(call, await wait(schema.validate(call.args)), `Invalid arguments for '${name}'`)
-    run.check()
-    let value = wait(execute(args, ctx))
-    if (value instanceof Promise) value = await value
-    if (isGenerator(value)) value = await work.wait(drain(call, value, ctx))
-    if (output) value = valid(call, await wait(output(value)), `Tool '${name}' returned an invalid value`)
-    return toResult(value)
-  } finally {
-    ctx.close()
-    work.dispose()
-  }
-}
-
-function valid(call: Call, checked: Validated, otherwise: string): unknown {
-  if (checked.ok) return checked.output
-  throw call.error(`${otherwise}: ${checked.issues}`)
-}
-
-/** What a generator yields is progress, what it returns the result. */
-async function drain(call: Call, generator: AsyncGenerator, ctx: ToolContext): Promise<unknown> {
-  while (ctx.open && !call.run.ending) {
-    const next = await generator.next()
-    if (next.done) return next.value
-    if (ctx.open) await call.run.emitProgress(call, toJson(next.value))
-  }
-  // Nobody waits for it any more: it may clean up, and does nothing else.
-  return generator.return(undefined)
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
-}
-
-function isGenerator(value: unknown): value is AsyncGenerator {
-  return isObject(value) && Symbol.asyncIterator in value && typeof value['next'] === 'function'
 }

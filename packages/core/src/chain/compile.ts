@@ -4,6 +4,8 @@ import type { EventType } from '../event/event.ts'
 import { points } from '../hooks.ts'
 import type { Point } from '../hooks.ts'
 import { subscriptionOf } from '../middleware/on-events.ts'
+import { contexts } from './context.ts'
+import type { ContextClass } from './context.ts'
 import { Frame } from './frame.ts'
 import type { AnyHook } from './frame.ts'
 import type { Layer } from './layer.ts'
@@ -51,16 +53,16 @@ function wants({ middleware }: Layer, type: EventType): boolean {
 function chainOf(point: Point, layers: readonly Layer[]): Chain | undefined {
   const guarded = layers.flatMap((layer) => {
     const hook: AnyHook | undefined = layer.middleware[point]
-    return hook ? [guard(layer, hook)] : []
+    return hook ? [guard(layer, hook, contexts[point])] : []
   })
   return guarded.length > 0 ? compose([...guarded, innermost]) : undefined
 }
 
 /** A layer as koa-compose runs it: wrapped once, when the agent is built. */
-function guard(layer: Layer, hook: AnyHook): (pass: Pass, dispatch: () => Promise<unknown>) => unknown {
+function guard(layer: Layer, hook: AnyHook, context: ContextClass): (pass: Pass, dispatch: () => Promise<unknown>) => unknown {
   const always = layer.conditions.length === 0 && layer.filters.length === 0
   return (pass, dispatch) =>
-    (always && !pass.excluded) || pass.admits(layer) ? new Frame(pass, layer, dispatch).enter(hook) : dispatch()
+    (always && !pass.excluded) || pass.admits(layer) ? new Frame(pass, layer, dispatch).enter(hook, context) : dispatch()
 }
 
 /** What stands behind the last layer. */
@@ -68,7 +70,11 @@ function innermost(pass: Pass): Promise<unknown> {
   return pass.end()
 }
 
-/** Sends a pass through a chain. Its layers have been left when this settles. */
-export function enter(chain: Chain, pass: Pass): Promise<unknown> {
-  return chain(pass)
+/**
+ * Sends a pass through a chain.
+ *
+ * @returns nothing where its layers have all been left at once, otherwise a promise by which they have
+ */
+export function enter(chain: Chain, pass: Pass): Promise<unknown> | undefined {
+  return pass.enter(chain)
 }

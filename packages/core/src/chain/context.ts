@@ -117,6 +117,8 @@ class LayerContext implements Context {
   }
 }
 
+export type ContextClass = new (frame: Frame) => object
+
 /** The same promise, which nobody has to listen to: a layer that asks and goes on is no unhandled rejection. */
 function observed<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
@@ -142,7 +144,7 @@ const methods = {
 }
 
 /** A class a point: the fields of its row as accessors, those of `write` with a setter that knows the rules. */
-function classFor(name: Point): typeof LayerContext {
+function classFor(name: Point): ContextClass {
   const point: HookPoint = hooks[name]
   const PointContext = class extends LayerContext {}
   for (const field of point.fields) {
@@ -182,8 +184,7 @@ function setter(field: string, { kind }: HookPoint) {
   }
 }
 
-const classes = Object.fromEntries(points.map((name) => [name, classFor(name)])) as Record<Point, typeof LayerContext>
-
-export function contextFor(frame: Frame): object {
-  return new classes[frame.pass.name](frame)
-}
+/** The class of what layers hold at each point. */
+export const contexts: Readonly<Record<Point, ContextClass>> = Object.fromEntries(
+  points.map((name) => [name, classFor(name)]),
+) as Record<Point, ContextClass>

@@ -1,8 +1,7 @@
 import { deny, isDecision } from '../decision.ts'
-import type { Decision } from '../decision.ts'
 import { HookContractError, setOrigin, toError } from '../errors.ts'
 import { deepFreeze } from '../freeze.ts'
-import { contextFor } from './context.ts'
+import type { ContextClass } from './context.ts'
 import type { Layer } from './layer.ts'
 import type { Pass } from './pass.ts'
 import { Trace } from './trace.ts'
@@ -49,7 +48,6 @@ export class Frame {
   #violation: HookContractError | undefined
   #saved: object | undefined
   readonly #trace: Trace | undefined
-  #decided: Decision | undefined
   #resolve: Settle | undefined
   #reject: Settle | undefined
 
@@ -69,14 +67,14 @@ export class Frame {
   }
 
   /** Runs the layer's hook. */
-  enter(hook: AnyHook): unknown {
+  enter(hook: AnyHook, PointContext: ContextClass): unknown {
     let result: unknown
     try {
-      result = hook(contextFor(this) as never, (() => this.#next()) as never)
+      result = hook(new PointContext(this) as never, (() => this.#next()) as never)
     } catch (error) {
-      return this.#settledAtOnce(() => this.#threw(error))
+      return this.#settledAtOnce(true, error)
     }
-    if (!isThenable(result)) return this.#settledAtOnce(() => this.#returned(result))
+    if (!isThenable(result)) return this.#settledAtOnce(false, result)
     if (result !== this.#inner || this.#violation) return this.#wait(result)
     this.#follows = true
     return result
@@ -135,10 +133,10 @@ export class Frame {
   }
 
   /** What is outside hears of it later, as it does of a promise: whether a layer waits for its `next()` depends on no layer further in. */
-  #settledAtOnce(settle: () => unknown): unknown {
-    if (this.phase === Phase.waiting) return settle()
+  #settledAtOnce(failed: boolean, outcome: unknown): unknown {
+    if (this.phase === Phase.waiting) return this.#take(failed, outcome)
     this.#gone = true
-    return ready.then(settle)
+    return ready.then(() => this.#take(failed, outcome))
   }
 
   #wait(result: PromiseLike<unknown>): Promise<unknown> {
@@ -156,10 +154,15 @@ export class Frame {
   #settled(failed: boolean, outcome: unknown): void {
     if (this.phase === Phase.left) return
     try {
-      this.#resolve?.(failed ? this.#threw(outcome) : this.#returned(outcome))
+      this.#resolve?.(this.#take(failed, outcome))
     } catch (error) {
       this.#reject?.(error)
     }
+  }
+
+  /** What a layer has returned or thrown. @returns what it comes to, or a promise of that; throws where it comes to a failure */
+  #take(failed: boolean, outcome: unknown): unknown {
+    return failed ? this.#threw(outcome) : this.#returned(outcome)
   }
 
   /**
@@ -191,7 +194,7 @@ export class Frame {
       if (pass.point.kind === 'after') pass.value = value
       return this.#repeat()
     }
-    const problem = this.#take(value, inward)
+    const problem = this.#accept(value, inward)
     if (problem !== undefined) return this.#fail(this.contractError(problem))
     if (pass.point.kind === 'around') return this.#passOn(value)
     if (!inward) return this.#leave(false, pass.outcome())
@@ -201,7 +204,7 @@ export class Frame {
   }
 
   /** @returns what is wrong with the value, if anything */
-  #take(value: unknown, inward: boolean): string | undefined {
+  #accept(value: unknown, inward: boolean): string | undefined {
     const { pass } = this
     const { accepts, kind } = pass.point
     if (accepts?.(value)) {
@@ -212,7 +215,7 @@ export class Frame {
       // Passed on as it came: it stays the decision of the layer that made it.
       if (!inward && value === this.#outcome) return undefined
       const problem = pass.decide(value, this.layer, inward)
-      if (problem === undefined) this.#decided = value
+      if (problem === undefined) this.#trace?.decide(value)
       return problem
     }
     const what = kind === 'observer' ? 'an observer returns nothing' : `that is nothing that ${pass.name} takes`
@@ -267,8 +270,9 @@ export class Frame {
     const error = this.#report(thrown)
     const { pass, layer } = this
     if (pass.point.failClosed) {
-      this.#decided = deny(`middleware '${layer.name}' failed: ${error.message}`)
-      pass.decide(this.#decided, layer, false)
+      const decision = deny(`middleware '${layer.name}' failed: ${error.message}`)
+      pass.decide(decision, layer, false)
+      this.#trace?.decide(decision)
       return this.#leave(false, pass.outcome())
     }
     if (layer.errors === 'raise') {
@@ -299,7 +303,7 @@ export class Frame {
   }
 
   #close(value: unknown): void {
-    this.#trace?.leave(value, this.#decided, this.phase === Phase.inward)
+    this.#trace?.leave(value, this.phase === Phase.inward)
     this.phase = Phase.left
     this.pass.top = this.#outer
   }

@@ -62,7 +62,10 @@ export class Pass {
   top: Frame | undefined
   notes: readonly Note[] = none
   transforms: readonly TransformOf[] = none
-  /** Could a layer of this pass hang? */
+  #entering = false
+  /** Has it come to its end while it was entered? */
+  #ended = false
+  /** Could a layer of it hang? */
   #watched = false
 
   constructor(
@@ -82,9 +85,22 @@ export class Pass {
     this.excluded = excluded
   }
 
-  /** What stands behind the last layer. The layer that asks for it hears of it before the promise settles. */
+  /** @returns nothing where all layers have been left at once: each gave on what `next()` gave it */
+  enter(chain: (pass: Pass) => Promise<unknown>): Promise<unknown> | undefined {
+    this.#entering = true
+    const settled = chain(this)
+    this.#entering = false
+    if (!this.#ended) return settled
+    this.#tell(false, this.outcome())
+    return this.top && settled
+  }
+
+  /** What stands behind the last layer. The layer that asked for it hears of it when its hook has returned, and before the promise settles. */
   end(): Promise<unknown> {
-    return this.point.kind === 'around' ? this.#doWork() : ready.then(() => this.#tell(false, this.outcome()))
+    if (this.point.kind === 'around') return this.#doWork()
+    if (!this.#entering) return ready.then(() => this.#tell(false, this.outcome()))
+    this.#ended = true
+    return Promise.resolve(this.outcome())
   }
 
   /** What `next()` gives where no layer's own value does: the decision of a gate, the value of an after point. */

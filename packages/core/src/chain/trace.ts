@@ -14,6 +14,7 @@ export class Trace {
   readonly #layer: Layer
   readonly #changes: Change[] = []
   #before: Readonly<Record<string, unknown>>
+  #decided: Decision | undefined
   #inner: unknown
   #since: number
   #spentMs = 0
@@ -52,8 +53,13 @@ export class Trace {
     this.#since = this.#pass.run.runtime.now()
   }
 
-  leave(value: unknown, decided: Decision | undefined, settledInward: boolean): void {
+  decide(decision: Decision): void {
+    this.#decided = decision
+  }
+
+  leave(value: unknown, settledInward: boolean): void {
     this.#compare()
+    const decided = this.#decided
     const { point, name, run } = this.#pass
     if (point.kind === 'around' && value !== undefined) this.#note('value', settledInward ? undefined : this.#inner, value)
     if (this.#changes.length === 0 && !decided) return

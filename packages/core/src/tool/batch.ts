@@ -44,9 +44,11 @@ async function answered(
   try {
     await work(run, calls, batch)
   } finally {
-    // Only what no gate and no execution answered: a run that is cancelled or fails.
-    for (const call of calls) if (!call.stored) await answerCutOff(call)
-    for (const { stored } of calls) if (stored) content.push(stored)
+    for (const call of calls) {
+      // Only what no gate and no execution answered: a run that is cancelled or fails.
+      if (!call.stored) await answerCutOff(call)
+      if (call.stored) content.push(call.stored)
+    }
     const storing = run.append([{ role: 'tool', content: freezeList(content) }])
     if (storing) await storing
   }
@@ -60,13 +62,14 @@ async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
 }
 
 async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: BatchOf): Promise<void> {
-  const slots = isCrowded(run, calls) ? new Slots(run.toolConcurrency) : undefined
+  // Where nobody could have to wait for another there are no places to give.
+  const slots = calls.length > run.toolConcurrency || calls.some(isLoner) ? new Slots(run.toolConcurrency) : undefined
   const open: (void | Promise<void>)[] = []
   const questions: (() => Promise<void>)[] = []
   /** Must the run end here? Then nothing starts any more. */
   const isEnding = (): boolean => run.ending || batch.failed
   /** A call's next gate. It never rejects, and gives nothing where the call is not to go on. */
-  const gate = (call: Call, ask: () => Ruling): Ruling => {
+  const gate = (call: Call, ask: (call: Call) => Ruling): Ruling => {
     if (isEnding()) return undefined
     const held = call.begin()
     return held ? held.then(() => rule(call, ask)) : rule(call, ask)
@@ -77,7 +80,7 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
     return slots ? slots.run(isLoner(call), task) : task()
   }
   for (const call of calls) {
-    const ruling = gate(call, () => judge(call))
+    const ruling = gate(call, judge)
     const verdict = ruling instanceof Promise ? await ruling : ruling
     if (!verdict) continue
     if (verdict.question) {
@@ -91,21 +94,16 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
   for (const done of open) await done
 }
 
-/** Could one have to wait for another? */
-function isCrowded({ toolConcurrency }: ActiveRun, calls: readonly Call[]): boolean {
-  return calls.length > toolConcurrency || (calls.length > 1 && calls.some(isLoner))
-}
-
 function isLoner({ tool }: Call): boolean {
   return tool?.parallel === false
 }
 
 /** What a gate says of a call. A failure of it is the call's. */
-function rule(call: Call, ask: () => Ruling): Ruling {
+function rule(call: Call, ask: (call: Call) => Ruling): Ruling {
   const { run } = call
   try {
     run.check()
-    const ruling = run.stopping === undefined ? ask() : call.answer('blocked', errorResult(run.stopping))
+    const ruling = run.stopping === undefined ? ask(call) : call.answer('blocked', errorResult(run.stopping))
     return ruling instanceof Promise ? ruling.catch((error: unknown) => call.fail(error)) : ruling
   } catch (error) {
     return call.fail(error)

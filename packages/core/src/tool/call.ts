@@ -2,8 +2,8 @@ import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
 import { ToolError } from '../errors.ts'
-import type { CallFields, ErrorFacts, EventFields, ToolStatus } from '../event/event.ts'
-import { freezeList } from '../freeze.ts'
+import type { CallFields, EventFields, ToolStatus } from '../event/event.ts'
+import { deepFreeze } from '../freeze.ts'
 import type { Point } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { textOf } from '../message.ts'
@@ -47,7 +47,6 @@ export class Call extends Unit {
   /** Somebody was asked about it and said yes: to one execution, unless the tool is idempotent. */
   approved = false
   executed = false
-  durationMs = 0
   /** The result as it is stored. */
   stored: ToolResultPart | undefined
   /** Why the run must fail because of this call. */
@@ -109,10 +108,17 @@ export class Call extends Unit {
   begin(): void | Promise<void> {
     if (this.#since !== undefined) return
     this.#since = this.run.runtime.now()
-    const { callId, toolName, rawArgs } = this.part
-    const told: Open<EventFields['tool_call_begin']> = { callId, toolName, args: this.args, index: this.index }
-    if (rawArgs !== undefined) told.rawArgs = rawArgs.slice(0, maxResultChars)
-    return this.run.emit('tool_call_begin', told, this)
+    const { callId, toolName } = this.part
+    return this.#tell('tool_call_begin', { callId, toolName, args: this.args, index: this.index })
+  }
+
+  #tell<T extends 'tool_call_begin' | 'tool_result'>(
+    type: T,
+    fields: EventFields[T] & { rawArgs?: string },
+  ): void | Promise<void> {
+    const { rawArgs } = this.part
+    if (rawArgs !== undefined) fields.rawArgs = rawArgs.slice(0, maxResultChars)
+    return this.run.emit(type, fields, this)
   }
 
   addContext(context: string): void {
@@ -124,25 +130,23 @@ export class Call extends Unit {
     if (this.stored) return
     void this.begin()
     const { run, tool, context, args } = this
-    const { callId, toolName, rawArgs } = this.part
+    const { callId, toolName } = this.part
     const limit = Math.min(tool?.maxResultChars ?? maxResultChars, Math.floor(maxBatchChars / this.batch.size))
     const capped = capResult(result, limit)
     const { isError, value } = capped
-    const content = context ? freezeList([...capped.content, Object.freeze(noted(context))]) : capped.content
+    const content = context ? deepFreeze([...capped.content, noted(context)]) : capped.content
     const stored: Open<ToolResultPart> = { type: 'tool_result', callId, toolName, content, isError }
     const durationMs = run.runtime.now() - (this.#since ?? 0)
     const told: Open<EventFields['tool_result']> = { callId, toolName, status, args, content, isError, durationMs }
     if (value !== undefined) told.value = stored.value = value
-    if (rawArgs !== undefined) told.rawArgs = rawArgs.slice(0, maxResultChars)
     if (by) told.by = by.name
-    if (error !== undefined && isError) told.error = this.#factsOf(error, status, capped)
+    if (error !== undefined && isError) {
+      // Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own.
+      const message = status !== 'withheld' && { message: textOf(capped) }
+      told.error = { ...factsOf(error), ...message, callId, toolName }
+    }
     this.stored = Object.freeze(stored)
-    return run.emit('tool_result', told, this)
-  }
-
-  /** Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own. */
-  #factsOf(error: unknown, status: ToolStatus, capped: ToolResult): ErrorFacts {
-    return { ...factsOf(error), ...(status !== 'withheld' && { message: textOf(capped) }), ...this.which }
+    return this.#tell('tool_result', told)
   }
 }
 

@@ -36,12 +36,11 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
     for (let attempt = 1; ; attempt++) {
       const since = isChecked ? run.runtime.now() : 0
       let outcome = replaced ? replacement(replaced) : await executeOnce(call, attempt)
-      if (isChecked && !('kind' in outcome)) {
-        call.durationMs = replaced ? 0 : run.runtime.now() - since
-        outcome = await check(call, outcome, attempt)
-      }
+      if (isChecked && !('kind' in outcome))
+        outcome = await check(call, outcome, attempt, replaced ? 0 : run.runtime.now() - since)
       if (!('kind' in outcome)) {
-        const held = finish(call, outcome)
+        const { result, status = result.isError ? 'error' : 'ok', by, error } = outcome
+        const held = call.answer(status, result, by, error)
         return held && (await held)
       }
       const { delayMs = 0, reason = 'a layer asked for it' } = outcome
@@ -52,10 +51,6 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
     call.fail(error)
     await answerCutOff(call)
   }
-}
-
-function finish(call: Call, { result, status, by, error }: Outcome): void | Promise<void> {
-  return call.answer(status ?? (result.isError ? 'error' : 'ok'), result, by, error)
 }
 
 /** Answers a call that will have no result of its own, because the run is cancelled or fails. */
@@ -104,8 +99,8 @@ async function afterFailure(call: Call, error: Error, attempt: number): Promise<
 }
 
 /** A result on its way through after_tool. @returns what became of it, or why there must be another attempt */
-async function check(call: Call, outcome: Outcome, attempt: number): Promise<Outcome | Retry> {
-  const { run, executed, durationMs } = call
+async function check(call: Call, outcome: Outcome, attempt: number, durationMs: number): Promise<Outcome | Retry> {
+  const { run, executed } = call
   const { result } = outcome
   try {
     // A failure of an event's layer is none of this call's; a cancel is.

@@ -13,29 +13,22 @@ const maxBytes = 32_768
  * become a note in brackets, and so does the whole when reading it throws or there are more than a million values.
  */
 export function toJson(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? written(value) : (primitive(value) ?? null)
-}
-
-/** undefined stands for what JSON leaves out. */
-function primitive(value: unknown): string | number | boolean | null | undefined {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
-  // JSON has no negative zero.
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : String(value)
-  return typeof value === 'bigint' ? String(value) : undefined
-}
-
-function written(value: object): Json {
-  const open = new Set<object>()
+  const open: object[] = []
   let count = 0
+  /** undefined stands for what JSON leaves out. */
   function write(part: unknown): Json | undefined {
     if (++count > maxValues) throw new Error(`more than ${maxValues} values`)
-    if (typeof part !== 'object' || part === null) return primitive(part)
-    if (open.has(part)) return '[circular]'
-    if (open.size >= maxDepth) return '[nested too deeply]'
-    open.add(part)
+    if (typeof part === 'string' || typeof part === 'boolean' || part === null) return part
+    // JSON has no negative zero.
+    if (typeof part === 'number') return Number.isFinite(part) ? part + 0 : String(part)
+    if (typeof part === 'bigint') return String(part)
+    if (typeof part !== 'object') return undefined
+    if (open.includes(part)) return '[circular]'
+    if (open.length >= maxDepth) return '[nested too deeply]'
+    open.push(part)
     const plain = plainForm(part)
     const json = plain === part ? members(part) : write(plain)
-    open.delete(part)
+    open.pop()
     return json
   }
   function members(part: object): Json {

@@ -20,8 +20,9 @@ async function bench({ parts: names, settings, quick, save }: Options): Promise<
   const results: Results = {}
   let failed = false
   for (const name of names) {
-    const { title, measure } = parts[name]
-    const result = await measure({ ...settings, report: (text) => progress.show(text) })
+    const part = parts[name]
+    const { title } = part
+    const result = await part.measure({ ...settings, report: (text) => progress.show(text) })
     progress.clear()
     console.log(`${reportOf(title, result)}\n`)
     results[name] = { title, environment: environment(settings.rounds, quick), ...result }

@@ -1,6 +1,7 @@
 import { hooks } from '@koagent/core'
 import { describe, expect, test } from 'vitest'
-import { check, counts } from '../parts/run/lanes.ts'
+import { check } from '../parts/run/lanes.ts'
+import { thorough } from '../settings.ts'
 import { contenderNamed, contenderNames } from './contenders.ts'
 import { everywhere } from './koagent.ts'
 import { additions, Witness } from './task.ts'
@@ -8,7 +9,7 @@ import { additions, Witness } from './task.ts'
 const whole = { text: 'done', inputs: additions, results: additions.map(({ a, b }) => a + b) }
 
 describe.each(contenderNames)('%s', (name) => {
-  test.for(name === 'loop' ? [0] : counts)('does the whole work in every run, with %i middlewares', async (count) => {
+  test.for(name === 'loop' ? [0] : thorough.middlewares)('does the whole work in every run, with %i middlewares', async (count) => {
     const run = (await contenderNamed(name)).run(count)
     expect([await run?.(), await run?.()]).toEqual([whole, whole])
   })

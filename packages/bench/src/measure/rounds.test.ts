@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
+import { thorough } from '../settings.ts'
 import type { Settings } from '../settings.ts'
 import type { Place } from './crew.ts'
 import { slice } from './lane.ts'
 import { measure } from './rounds.ts'
 
-const settings: Settings = { rounds: 3, sliceMs: 1, warmMs: 1, shrinkScale: 1, shrinkMemory: 1, report: () => {} }
+const settings: Settings = { ...thorough, rounds: 3, sliceMs: 1, warmMs: 1, report: () => {} }
 
 const place = (contender: string, variant: string): Place => ({ process: contender, lane: { part: 'run', contender, variant } })
 

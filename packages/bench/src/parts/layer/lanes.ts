@@ -14,7 +14,6 @@ export const layerPoints = ['before_turn', 'around_llm_step', 'after_turn'] as c
 
 /** How a layer that does nothing is written: it returns what `next()` gives, or it awaits that first. */
 export const styles = ['returns next()', 'awaits next()'] as const
-export type Style = (typeof styles)[number]
 
 export const raw = 'koa-compose'
 
@@ -22,7 +21,8 @@ type Layer = (ctx: unknown, next: () => Promise<unknown>) => Promise<unknown>
 type Compose = (layers: readonly Layer[]) => (ctx: object) => Promise<unknown>
 
 // Its published types give Promise<void>, and pull in Koa.
-const compose = createRequire(import.meta.url)('koa-compose') as Compose
+const require = createRequire(import.meta.url)
+const compose = require('koa-compose') as Compose
 
 /** `contender` is a hook point or koa-compose, `variant` is '<layers>, <style>'. */
 export function layerLane({ contender, variant }: LaneId): Lane {

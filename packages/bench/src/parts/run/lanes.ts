@@ -3,17 +3,13 @@ import { additions, answer } from '../../contenders/task.ts'
 import type { RunProof } from '../../contenders/task.ts'
 import type { Lane, LaneId } from '../../measure/lane.ts'
 
-/** Middlewares at every point. */
-export const counts = [0, 1, 5, 10] as const
-
 export function variantOf(middlewares: number): string {
   return `${middlewares} middleware${middlewares === 1 ? '' : 's'}`
 }
 
 /** A contender's run. Every single one is checked. */
 export async function runLane({ contender, variant }: LaneId): Promise<Lane> {
-  const { run } = await contenderNamed(contender)
-  const once = run(Number.parseInt(variant, 10))
+  const once = (await contenderNamed(contender)).run(Number.parseInt(variant, 10))
   if (!once) throw new Error(`${contender} has no hooks for ${variant}`)
   return { units: 1, work: async () => check(await once()) }
 }

@@ -5,7 +5,7 @@ import { measure } from '../../measure/rounds.ts'
 import { compared, figuresOf, ratio, together, valueOf } from '../figures.ts'
 import { atLeast, atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
-import { counts, variantOf } from './lanes.ts'
+import { variantOf } from './lanes.ts'
 
 const none = variantOf(0)
 const five = variantOf(5)
@@ -23,26 +23,27 @@ export const run: Part = {
   title: 'CPU time of a run: three tool turns and an answer',
 
   async measure(settings) {
-    const { samples, failures } = await measure(places, settings)
+    const { samples, failures } = await measure(placesWith(settings.middlewares), settings)
     const figures = compared(figuresOf(samples, 'µs/run'), none)
     return { figures, verdicts: runVerdicts(figures), failures }
   },
 }
 
-const places: readonly Place[] = [
-  ...contenderNames.flatMap((contender) =>
+function placesWith(counts: readonly number[]): readonly Place[] {
+  const own = contenderNames.flatMap((contender) =>
     // Nothing can be hung into the loop.
     (contender === 'loop' ? [0] : counts).map((count) => ({
       process: contender,
       lane: { part: 'run', contender, variant: variantOf(count) },
     })),
-  ),
-  ...['loop', 'koagent'].map((contender) => ({
+  )
+  const shared = ['loop', 'koagent'].map((contender) => ({
     process: 'loop and koagent',
     lane: { part: 'run', contender, variant: none },
     as: together,
-  })),
-]
+  }))
+  return [...own, ...shared]
+}
 
 /** What the figures say about the goals of this part. */
 export function runVerdicts(figures: readonly Figure[]): Verdict[] {

@@ -1,5 +1,5 @@
 import { Agent, defineTool, memorySession } from '@koagent/core'
-import type { Message, Model, ModelPart, Tool } from '@koagent/core'
+import type { Message, Model, ModelPart } from '@koagent/core'
 import { z } from 'zod'
 import { times } from '../../contenders/contender.ts'
 import { talkingModel } from '../../contenders/koagent.ts'

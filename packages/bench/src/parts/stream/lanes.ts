@@ -2,13 +2,13 @@ import { contenderNamed } from '../../contenders/contenders.ts'
 import type { Lane, LaneId } from '../../measure/lane.ts'
 
 /** In one answer. */
-export const deltas = 1_000
+const deltas = 1_000
 
 /** A contender's stream to a `for await` consumer. Every single one is counted. */
 export async function streamLane({ contender, variant }: LaneId): Promise<Lane> {
-  const { streams } = await contenderNamed(contender)
-  const make = streams(deltas)[variant]
-  if (!make) throw new Error(`${contender} has no stream with ${variant}: there is ${Object.keys(streams(deltas)).join(', ')}`)
+  const streams = (await contenderNamed(contender)).streams(deltas)
+  const make = streams[variant]
+  if (!make) throw new Error(`${contender} has no stream with ${variant}: there is ${Object.keys(streams).join(', ')}`)
   const stream = make()
   return {
     units: deltas,

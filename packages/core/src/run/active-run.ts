@@ -23,6 +23,8 @@ import type { WhenContext } from '../middleware/wrap.ts'
 import type { RunResult, RunStatus } from '../result.ts'
 import type { Logger, Runtime } from '../runtime.ts'
 import { SessionHandle } from '../session/handle.ts'
+import { nothingYet } from '../session/pairs.ts'
+import type { Sound } from '../session/pairs.ts'
 import type { Session } from '../session/session.ts'
 import type { Cancellation } from '../signal.ts'
 import { StateStore } from '../state.ts'
@@ -97,6 +99,8 @@ export class ActiveRun implements AgentParts, RunParts {
   readonly path: readonly string[] = top
   /** Through it all writes go. */
   readonly handle: SessionHandle
+  /** What is known of the session's messages, where the session goes with the run. */
+  readonly history: Sound | undefined
   readonly cancellation: Cancellation
   readonly unit: Unit = new Unit('run', 0)
   /** Chains in progress. */
@@ -137,6 +141,7 @@ export class ActiveRun implements AgentParts, RunParts {
     this.controller = own.controller
     this.runtime = own.runtime
     this.cancellation = own.controller.cancellation
+    this.history = own.ownSession ? nothingYet() : undefined
     this.handle = new SessionHandle(own.session, () => (this.#callIds = undefined))
     this.#emitter = new Emitter(this, queue)
   }

@@ -75,7 +75,7 @@ async function beforeRun(run: ActiveRun): Promise<Decision | undefined> {
 /** A history that an earlier process left half-written is made whole before anything reads it. */
 function mendSession(run: ActiveRun): void | Promise<void> {
   const { messages } = run.session
-  const whole = repair(messages)
+  const whole = repair(messages, run.history)
   if (whole !== messages) return replaceBy(run, whole)
 }
 

@@ -11,28 +11,35 @@ export interface History {
   readonly illegal?: ToolCallPart
 }
 
-/** A well-formed history that cannot change, by its first message. The next one mostly begins with the same messages. */
-const known = new WeakMap<Message, Sound>()
-
-interface Sound {
+/** A well-formed history that cannot change. The next one mostly begins with the same messages. */
+export interface Sound {
   messages: readonly Message[]
   readonly callIds: Set<string>
   readonly illegal: Set<ToolCallPart>
 }
 
+/** By its first message: a session's next run goes on from there. */
+const known = new WeakMap<Message, Sound>()
+
+export function nothingYet(): Sound {
+  return { messages: [], callIds: new Set(), illegal: new Set() }
+}
+
 /**
  * Looks through a history. In a well-formed one every call id is unique and not empty, and each assistant message with calls is followed directly
  * by one tool message with exactly their results, in call order. Of a frozen history only what is new since the last time is looked at.
+ *
+ * @param own what is known of it, where somebody keeps that: an entry in a table of its own costs every garbage collection
  */
-export function inspect(messages: readonly Message[]): History {
+export function inspect(messages: readonly Message[], own?: Sound): History {
   const first = messages[0]
   if (!first) return {}
   const isFixed = isDeepFrozen(messages)
-  const before = isFixed ? known.get(first) : undefined
-  const sound: Sound = before ?? { messages: [], callIds: new Set(), illegal: new Set() }
+  const before = isFixed ? (own ?? known.get(first)) : undefined
+  const sound = before ?? nothingYet()
   const problem = sound.messages === messages ? undefined : goOn(sound, messages)
   if (problem) {
-    if (before) known.delete(first)
+    forget(sound)
     return { problem }
   }
   if (isFixed && !before) known.set(first, sound)
@@ -40,12 +47,19 @@ export function inspect(messages: readonly Message[]): History {
   return call ? { illegal: call } : {}
 }
 
+/** What was found is half of something ill-formed. */
+function forget(sound: Sound): void {
+  sound.messages = []
+  sound.callIds.clear()
+  sound.illegal.clear()
+}
+
 /** Takes what is known of one history to another, which mostly is the same and longer. @returns what is wrong with it */
 function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
   const { messages: before, callIds, illegal } = sound
   const start = sharedStart(before, messages)
-  for (const message of before.slice(start)) {
-    for (const call of callsOf(message)) {
+  for (let i = start; i < before.length; i++) {
+    for (const call of callsOf(before[i] as Message)) {
       callIds.delete(call.callId)
       illegal.delete(call)
     }

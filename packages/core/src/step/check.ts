@@ -1,6 +1,7 @@
 import { isDeepFrozen } from '../freeze.ts'
 import type { ModelRequest, ToolSpec } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
+import type { Sound } from '../session/pairs.ts'
 import { isLegalName } from './names.ts'
 
 /**
@@ -9,11 +10,11 @@ import { isLegalName } from './names.ts'
  * Calls and results pair; the end is user or tool content; tool names, also of calls, are legal and those of tools unique; a tool that
  * `toolChoice` names is there.
  */
-export function checkRequest({ messages, tools, toolChoice }: ModelRequest): string | undefined {
+export function checkRequest({ messages, tools, toolChoice }: ModelRequest, known?: Sound): string | undefined {
   const last = messages.at(-1)
   if ((last?.role !== 'user' && last?.role !== 'tool') || last.content.length === 0)
     return 'its last message must be a user or tool message with content'
-  const { problem = checkTools(tools), illegal } = inspect(messages)
+  const { problem = checkTools(tools), illegal } = inspect(messages, known)
   if (problem) return problem
   if (illegal) return badName(illegal.toolName)
   if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.toolName))

@@ -5,6 +5,7 @@ import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message } from '../message.ts'
 import type { LLMStep, ModelPart, ModelRequest, ToolSpec } from '../model.ts'
 import { inspect } from '../session/pairs.ts'
+import type { Sound } from '../session/pairs.ts'
 import type { Tool } from '../tool/define.ts'
 import { authorOf, mishap } from './author.ts'
 import { checkRequest } from './check.ts'
@@ -21,11 +22,16 @@ export interface Outgoing {
  * The request in the model's terms: tools as specs, names that every provider accepts, opaque data only for the provider that wrote it.
  *
  * @param author who last changed the request, for the error
+ * @param known what is known of the history
  * @throws ModelError, not retryable, when the request is one that a provider would refuse; it is not sent
  */
-export function outgoing({ model, system, messages, tools, toolChoice, settings }: StepRequest, author: string): Outgoing {
+export function outgoing(
+  { model, system, messages, tools, toolChoice, settings }: StepRequest,
+  author: string,
+  known: Sound | undefined,
+): Outgoing {
   const legal = legalSpecs(tools)
-  const names = legal && !inspect(messages).illegal ? unchanged : mapped(tools, messages)
+  const names = legal && !inspect(messages, known).illegal ? unchanged : mapped(tools, messages)
   const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
     messages: forProvider(messages, model.provider, names),
@@ -34,7 +40,7 @@ export function outgoing({ model, system, messages, tools, toolChoice, settings 
     ...(choice !== undefined && { toolChoice: choice }),
     ...(settings !== undefined && { settings }),
   }
-  const problem = checkRequest(request)
+  const problem = checkRequest(request, known)
   if (problem === undefined) return { request, fromProvider: names.fromProvider }
   throw mishap(authorOf(model), `was not sent the request that ${author} made: ${problem}`, 'bad_request', false)
 }

@@ -7,7 +7,7 @@ import type { Point, StepRequest } from '../hooks.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
-import type { LLMStep, ModelPart } from '../model.ts'
+import type { LLMStep, ModelOptions, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import { around, maxAttempts, pause } from '../run/attempts.ts'
 import { WorkSignal } from '../signal.ts'
@@ -101,11 +101,7 @@ export class Step {
     const run = this.#run
     const fields = this.#fields({ signal: undefined })
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
-    // A layer answered in the place of what stands inside it: the transforms further out apply to its answer too.
-    pass.refine = async (value, { index }) =>
-      pass.transforms.some(({ layer }) => layer.index < index)
-        ? this.#retell(value as LLMStep, pass, index)
-        : this.#whole(value as LLMStep)
+    if (run.chains.at('around_llm_step')) pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
     let step: LLMStep
     try {
       step = this.#whole((await around(pass)) as LLMStep)
@@ -153,25 +149,29 @@ export class Step {
     const request = pass.fields.request as StepRequest
     const { model } = request
     const writer = pass.writer ?? this.#writer
-    const { request: sent, fromProvider } = outgoing(request, writer ? `middleware '${writer.name}'` : 'the run')
+    const { request: sent, fromProvider } = outgoing(
+      request,
+      writer ? `middleware '${writer.name}'` : 'the run',
+      this.#excluded ? undefined : run.history,
+    )
     const own = pass.fields.signal as AbortSignal | undefined
     own?.throwIfAborted()
     const author = authorOf(model)
     const assembler = this.#assemble(fromProvider)
     const work = new WorkSignal(run.cancellation, own)
-    const options = {
-      get signal() {
-        return work.signal
-      },
-    }
     try {
-      return await this.#read(model.stream(sent, options), pass, work, assembler, author)
+      return await this.#read(model.stream(sent, new CallOptions(work)), pass, work, assembler, author)
     } catch (error) {
       throw run.cancellation.error ?? (pass.transformError?.error === error ? error : modelFailure(error, author))
     } finally {
       work.dispose()
       run.addUsage(assembler.usage)
     }
+  }
+
+  /** A layer answered in the place of what stands inside it: the transforms further out apply to its answer too. */
+  async #refined(step: LLMStep, pass: Pass, index: number): Promise<LLMStep> {
+    return pass.transforms.some(({ layer }) => layer.index < index) ? this.#retell(step, pass, index) : this.#whole(step)
   }
 
   /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
@@ -223,6 +223,19 @@ export class Step {
     this.#assembler = undefined
     await this.#output.retry(delayMs, reason)
     await pause(this.#run, delayMs)
+  }
+}
+
+/** The signal is made when the model asks for it. */
+class CallOptions implements ModelOptions {
+  readonly #work: WorkSignal
+
+  constructor(work: WorkSignal) {
+    this.#work = work
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal
   }
 }
 

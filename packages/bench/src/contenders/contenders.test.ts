@@ -9,10 +9,13 @@ import { additions, Witness } from './task.ts'
 const whole = { text: 'done', inputs: additions, results: additions.map(({ a, b }) => a + b) }
 
 describe.each(contenderNames)('%s', (name) => {
-  test.for(name === 'loop' ? [0] : thorough.middlewares)('does the whole work in every run, with %i middlewares', async (count) => {
-    const run = (await contenderNamed(name)).run(count)
-    expect([await run?.(), await run?.()]).toEqual([whole, whole])
-  })
+  test.for(name === 'loop' ? [0] : thorough.middlewares)(
+    'does the whole work in every run, with %i middlewares',
+    async (count) => {
+      const run = (await contenderNamed(name)).run(count)
+      expect([await run?.(), await run?.()]).toEqual([whole, whole])
+    },
+  )
 
   test('streams every delta to its consumer, in every variant, each time', async () => {
     const streams = (await contenderNamed(name)).streams(50)

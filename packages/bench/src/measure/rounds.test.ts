@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { thorough } from '../settings.ts'
 import type { Settings } from '../settings.ts'
 import type { Place } from './crew.ts'
-import { slice } from './lane.ts'
 import { measure } from './rounds.ts'
 
 const settings: Settings = { ...thorough, rounds: 3, sliceMs: 1, warmMs: 1, report: () => {} }
@@ -30,21 +29,4 @@ test('each round measures each lane once, one after the other', async () => {
   expect(seen).toEqual(
     ['warming up', 'round 1 of 2', 'round 2 of 2'].flatMap((when) => names.map((name) => `run: ${when}, ${name}`)),
   )
-})
-
-test('a slice works until its time is over, and divides by the units', async () => {
-  let calls = 0
-  const burn = async (): Promise<void> => {
-    calls++
-    const end = performance.now() + 1
-    while (performance.now() < end);
-  }
-  const perWork = await slice({ work: burn, units: 1 }, 20)
-  expect(calls).toBeGreaterThanOrEqual(10)
-  const perUnit = await slice({ work: burn, units: 1_000 }, 20)
-  expect(perUnit).toBeLessThan(perWork / 10)
-})
-
-test('a slice whose work fails has no figure', async () => {
-  await expect(slice({ work: () => Promise.reject(new Error('not done')), units: 1 }, 5)).rejects.toThrow('not done')
 })

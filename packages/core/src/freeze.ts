@@ -20,10 +20,13 @@ class Frozen extends Itself {
     return #whole in value || foreign.has(value)
   }
 
-  /** Marks a value. What somebody else has made not extensible may get no private field in a later edition of the language. */
+  /** Marks a value. A later edition of the language may refuse private fields to what is frozen. */
   static add(value: object): void {
-    if (!Object.isExtensible(value)) foreign.add(value)
-    else void new Frozen(value)
+    try {
+      void new Frozen(value)
+    } catch {
+      foreign.add(value)
+    }
   }
 }
 

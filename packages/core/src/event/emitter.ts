@@ -5,7 +5,7 @@ import { Pass } from '../chain/pass.ts'
 import { freezeFields } from '../freeze.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { AgentEvent, EventFields, EventType } from './event.ts'
-import { structural, terminal } from './event.ts'
+import { streamed, structural, terminal } from './event.ts'
 import type { EventQueue } from './queue.ts'
 
 /** An event before it is delivered: its place in the order is not known yet. */
@@ -52,7 +52,7 @@ export class Emitter {
     }
     const chain = source?.inEventPass ? undefined : this.#run.chains.forEvent(type)
     if (!chain && !this.#queue) return
-    const draft = this.#draft(type, fields, unit, place)
+    const draft = this.#draft(type, fields, unit, place, !chain)
     if (!chain && !this.#busy) return this.#deliver(draft)
     return new Promise((done) => {
       this.#pending.push({ draft, chain, unit, source: source?.layer, done })
@@ -60,18 +60,14 @@ export class Emitter {
     })
   }
 
-  #draft<T extends EventType>(type: T, fields: EventFields[T], unit: Unit, place: number): Draft {
+  /** @param unseen no layer gets it: then it has room for its place in the order from the start, which is cheaper than a copy */
+  #draft<T extends EventType>(type: T, fields: EventFields[T], { op, turn }: Unit, place: number, unseen: boolean): Draft {
     const { runId, agent, path, sanitizer } = this.#run
-    const draft = {
-      type,
-      id: `${runId}/${unit.op}#${place}`,
-      runId,
-      agent: agent.name,
-      path,
-      turn: unit.turn,
-      ...fields,
-    } as Draft
-    return sanitizer ? sanitizer.event(draft) : draft
+    const id = `${runId}/${op}#${place}`
+    const draft = unseen
+      ? { type, seq: 0, id, runId, agent: agent.name, path, turn, ...fields }
+      : { type, id, runId, agent: agent.name, path, turn, ...fields }
+    return (sanitizer ? sanitizer.event(draft) : draft) as Draft
   }
 
   async #pump(): Promise<void> {
@@ -103,6 +99,6 @@ export class Emitter {
     // Layers have had a frozen one.
     const event: Draft & { seq?: number } = Object.isFrozen(draft) ? { seq: 0, ...draft } : draft
     event.seq = this.#seq++
-    return this.#queue.push(freezeFields(event) as AgentEvent)
+    return this.#queue.push((streamed.has(event.type) ? Object.freeze(event) : freezeFields(event)) as AgentEvent)
   }
 }

@@ -141,6 +141,9 @@ export type ToolResultEvent = EventOf<'tool_result'>
 /** Events that say how a run ended: they wait for no consumer. */
 export const terminal: ReadonlySet<EventType> = new Set<EventType>(['error', 'run_cancelled', 'run_end'])
 
+/** Their text comes in pieces. */
+export const streamed: ReadonlySet<EventType> = new Set<EventType>(['text_delta', 'reasoning_delta'])
+
 /** Events that no layer may drop: without them a consumer would wait for ever, or keep text that is void. */
 export const structural: ReadonlySet<EventType> = new Set<EventType>([
   'run_begin',

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts'
 import type { Middleware } from '../middleware/middleware.ts'
+import { streamed } from './event.ts'
 import type { EventType } from './event.ts'
 
 type Sanitize = NonNullable<Middleware['sanitize']>
@@ -15,8 +16,6 @@ const structure = new Set(
 )
 /** Fields that hold somebody else's JSON: there every string is content, whatever its field is called. */
 const free = new Set(['args', 'value', 'data', 'before', 'after', 'providerData'])
-/** Their text comes in pieces, which no whole-string rewrite fits: transforms are for them. */
-const streamed = new Set<EventType>(['text_delta', 'reasoning_delta'])
 
 /** Applies every sanitizer of an agent to content strings. */
 export class Sanitizer {
@@ -27,6 +26,7 @@ export class Sanitizer {
   }
 
   event<E extends { readonly type: EventType }>(event: E): E {
+    // No rewrite of whole strings fits a piece: transforms are for those.
     return streamed.has(event.type) ? event : (this.#walk(event, [], false) as E)
   }
 

@@ -43,8 +43,7 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
   }
   run.controller.decide()
   if (progress.entered && run.chains.at('after_run')) outcome = await afterRun(run, outcome)
-  const writing = run.handle.close()
-  if (writing) await writing
+  await run.handle.close()
   release()
   return finish(run, outcome)
 }

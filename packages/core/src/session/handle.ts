@@ -71,9 +71,9 @@ export class SessionHandle {
   }
 
   /** Waits for what is under way, and takes no more writes of hooks. */
-  close(): void | Promise<void> {
+  async close(): Promise<void> {
     this.#open = false
-    if (this.#busy) return this.#busy.then(() => this.close())
+    while (this.#busy) await this.#busy
   }
 }
 

@@ -19,14 +19,14 @@ const hasData = ({ mediaType, data, url }: Fields): boolean => isString(mediaTyp
 const hasCall = ({ callId, toolName }: Fields): boolean => isString(callId) && isString(toolName)
 
 /** What a part of each type must have. */
-const parts: { readonly [type: string]: (part: Fields) => boolean } = {
-  text: hasText,
-  reasoning: hasText,
-  image: hasData,
-  file: hasData,
-  tool_call: (part) => hasCall(part) && isObject(part['args']),
-  tool_result: (part) => hasCall(part) && isToolResult(part),
-}
+const parts: ReadonlyMap<unknown, (part: Fields) => boolean> = new Map([
+  ['text', hasText],
+  ['reasoning', hasText],
+  ['image', hasData],
+  ['file', hasData],
+  ['tool_call', (part) => hasCall(part) && isObject(part['args'])],
+  ['tool_result', (part) => hasCall(part) && isToolResult(part)],
+])
 
 /**
  * @param where whose it is, for the error
@@ -36,10 +36,11 @@ const parts: { readonly [type: string]: (part: Fields) => boolean } = {
 export function checkMessage(message: unknown, where: string, at?: number): asserts message is Message {
   const { role, content } = (isObject(message) ? message : {}) as { readonly role?: string; readonly content?: unknown }
   const types = role === undefined ? undefined : roles.get(role)
-  const whose = (): string => (at === undefined ? where : `${where}: messages[${at}]`)
-  if (!types || !Array.isArray(content)) throw new ConfigError(`${whose()} is no message: give { role, content: [parts] }`)
-  const wrong = content.findIndex((part) => !isPart(part, types))
-  if (wrong >= 0) throw new ConfigError(`${whose()}.content[${wrong}] is no part of a ${role} message`)
+  const isMessage = types && Array.isArray(content)
+  if (isMessage && wrongIn(content, types) < 0) return
+  const whose = at === undefined ? where : `${where}: messages[${at}]`
+  if (!isMessage) throw new ConfigError(`${whose} is no message: give { role, content: [parts] }`)
+  throw new ConfigError(`${whose}.content[${wrongIn(content, types)}] is no part of a ${role} message`)
 }
 
 /** Is it a text, image or file part by its structure? */
@@ -51,13 +52,17 @@ export function isContentPart(part: unknown): part is ContentPart {
 export function isToolResult(value: unknown): value is ToolResult {
   if (!isObject(value)) return false
   const { content, isError } = value
-  return typeof isError === 'boolean' && Array.isArray(content) && content.every(isContentPart)
+  return typeof isError === 'boolean' && Array.isArray(content) && wrongIn(content, contentTypes) < 0
 }
 
-function isPart(part: unknown, types: readonly string[]): boolean {
-  if (!isObject(part)) return false
-  const type = part['type'] as string
-  return types.includes(type) && parts[type]?.(part) === true
+/** Where the first part is that is none of these types, or -1. */
+function wrongIn(content: readonly unknown[], types: readonly unknown[]): number {
+  for (let i = 0; i < content.length; i++) if (!isPart(content[i], types)) return i
+  return -1
+}
+
+function isPart(part: unknown, types: readonly unknown[]): boolean {
+  return isObject(part) && types.includes(part['type']) && parts.get(part['type'])?.(part) === true
 }
 
 function isString(value: unknown): boolean {

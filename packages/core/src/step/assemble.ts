@@ -37,7 +37,8 @@ export class Assembler {
   readonly toolName: Naming['toolName']
   readonly #prefix: string
   readonly #unique: (callId: string) => string
-  readonly #content: Open<AssistantPart>[] = []
+  /** What there is so far. */
+  readonly content: Open<AssistantPart>[] = []
   /** Calls that were announced by deltas and are not complete: the provider's id to ours. */
   readonly #announced = new Map<string, string>()
   #calls = 0
@@ -53,25 +54,25 @@ export class Assembler {
   }
 
   text(text: string): void {
-    const last = this.#content.at(-1)
+    const last = this.content.at(-1)
     if (last?.type === 'text') last.text += text
-    else this.#content.push({ type: 'text', text })
+    else this.content.push({ type: 'text', text })
   }
 
   reasoning(text: string, blockId: string | undefined): void {
-    const last = this.#content.at(-1)
+    const last = this.content.at(-1)
     if (last?.type === 'reasoning' && last.blockId === blockId && last.providerData === undefined) last.text += text
-    else this.#content.push({ type: 'reasoning', text, ...(blockId !== undefined && { blockId }) })
+    else this.content.push({ type: 'reasoning', text, ...(blockId !== undefined && { blockId }) })
   }
 
   /** The end of a block of reasoning, with what the provider wants back. A block may have no text at all. */
   reasoningEnd(blockId: string | undefined, providerData: Json | undefined): void {
     if (providerData === undefined) return
-    const block = this.#content.findLast(
+    const block = this.content.findLast(
       (part): part is Open<ReasoningPart> => part.type === 'reasoning' && (blockId ?? part.blockId) === part.blockId,
     )
     if (block && block.providerData === undefined) block.providerData = providerData
-    else this.#content.push({ type: 'reasoning', text: '', providerData, ...(blockId !== undefined && { blockId }) })
+    else this.content.push({ type: 'reasoning', text: '', providerData, ...(blockId !== undefined && { blockId }) })
   }
 
   /** Our id of a call that is being streamed. */
@@ -90,7 +91,7 @@ export class Assembler {
     this.#announced.delete(providerId)
     const opaque = providerData !== undefined && { providerData }
     const call: ToolCallPart = { type: 'tool_call', callId, toolName: this.toolName(toolName), ...parseArgs(args), ...opaque }
-    this.#content.push(call)
+    this.content.push(call)
     return call
   }
 
@@ -108,7 +109,7 @@ export class Assembler {
     const { reason, rawReason, providerData } = this.#finish
     const [unfinished] = this.#announced.values()
     if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
-    const content = this.#content.filter(hasContent)
+    const content = this.content.filter(hasContent)
     if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
@@ -125,7 +126,7 @@ export class Assembler {
 
   /** What is kept of a step that ended early: complete parts; reasoning only with what the provider wants back. */
   partial(author: Author): AssistantMessage | undefined {
-    const content = this.#content.filter((part) => hasContent(part) && (part.type !== 'reasoning' || 'providerData' in part))
+    const content = this.content.filter((part) => hasContent(part) && (part.type !== 'reasoning' || 'providerData' in part))
     return content.length > 0 ? deepFreeze(messageBy(author, content)) : undefined
   }
 }

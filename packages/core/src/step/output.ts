@@ -1,7 +1,7 @@
 import type { Unit } from '../chain/layer.ts'
 import type { EventFields, StepFields } from '../event/event.ts'
 import { textOf } from '../message.ts'
-import type { AssistantMessage, ToolCallPart } from '../message.ts'
+import type { AssistantMessage, AssistantPart, ToolCallPart } from '../message.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 
 /** What consumers have heard of a step so far, and how it is taken back. */
@@ -11,8 +11,6 @@ export class Output {
   /** A middleware's own model call tells nobody. */
   readonly #audible: boolean
   attempt = 1
-  #text = ''
-  #reasoning = ''
   #out = false
 
   constructor(run: ActiveRun, unit: Unit, audible: boolean) {
@@ -27,13 +25,11 @@ export class Output {
 
   text(text: string): void | Promise<void> {
     this.#out = true
-    this.#text += text
     return this.#tell('text_delta', { stepId: this.#unit.op, attempt: this.attempt, text })
   }
 
   reasoning(text: string, blockId: string | undefined): void | Promise<void> {
     this.#out = true
-    this.#reasoning += text
     return this.#tell('reasoning_delta', { text, ...(blockId !== undefined && { blockId }), ...this.#which })
   }
 
@@ -56,8 +52,6 @@ export class Output {
   reset(reason: string): void | Promise<void> {
     if (!this.#out) return
     this.#out = false
-    this.#text = ''
-    this.#reasoning = ''
     return this.#tell('step_reset', { reason, ...this.#which })
   }
 
@@ -67,15 +61,14 @@ export class Output {
     await this.#tell('retry', { delayMs, reason, ...this.#which })
   }
 
-  /** The step is final. Where a layer changed it after its deltas had gone out, it is told anew. */
-  accept(message: AssistantMessage): void | Promise<void> {
+  /**
+   * The step is final. Where a layer changed it after its deltas had gone out, it is told anew.
+   *
+   * @param read what was read, and given out
+   */
+  async accept(message: AssistantMessage, read: readonly AssistantPart[]): Promise<void> {
     const text = textOf(message)
-    let reasoning = ''
-    for (const part of message.content) if (part.type === 'reasoning') reasoning += part.text
-    if (text !== this.#text || reasoning !== this.#reasoning) return this.#tellAnew(text)
-  }
-
-  async #tellAnew(text: string): Promise<void> {
+    if (text === textOf({ content: read }) && reasoningOf(message.content) === reasoningOf(read)) return
     await this.reset('a layer rewrote the answer')
     if (text) await this.text(text)
   }
@@ -86,4 +79,10 @@ export class Output {
   ): void | Promise<void> {
     if (this.#audible) return this.#run.emit(type, fields, this.#unit)
   }
+}
+
+function reasoningOf(content: readonly AssistantPart[]): string {
+  let reasoning = ''
+  for (const part of content) if (part.type === 'reasoning') reasoning += part.text
+  return reasoning
 }

@@ -122,8 +122,7 @@ export class Step {
       }
       if (decision?.kind === 'retry' && this.attempt < maxAttempts) return decision
     }
-    const telling = this.#output.accept(step.message)
-    if (telling) await telling
+    if (step !== this.#assembler?.whole) await this.#output.accept(step.message, this.#assembler?.content ?? [])
     return { step, request }
   }
 

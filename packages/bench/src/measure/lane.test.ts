@@ -16,14 +16,14 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 test('a slice works until its time is over, and counts the time of the processor for each unit', async () => {
-  const work = vi.fn(async () => void (now += 1))
+  const work = vi.fn<() => Promise<void>>(async () => void (now += 1))
   expect(await slice({ work, units: 1 }, 20)).toBeCloseTo(2_000 / 3)
   expect(work).toHaveBeenCalledTimes(20)
   expect(await slice({ work, units: 1_000 }, 20)).toBeCloseTo(2 / 3)
 })
 
 test('short work is done many times between two looks at the clock', async () => {
-  const work = vi.fn(async () => void (now += 0.001))
+  const work = vi.fn<() => Promise<void>>(async () => void (now += 0.001))
   const looks = vi.mocked(performance.now).mock.calls
   expect(await slice({ work, units: 1 }, 20)).toBeCloseTo(2 / 3)
   expect(work.mock.calls.length).toBeGreaterThanOrEqual(20_000)
@@ -31,7 +31,7 @@ test('short work is done many times between two looks at the clock', async () =>
 })
 
 test('long work is done once at least', async () => {
-  const work = vi.fn(async () => void (now += 1_000))
+  const work = vi.fn<() => Promise<void>>(async () => void (now += 1_000))
   await slice({ work, units: 1 }, 20)
   expect(work).toHaveBeenCalledTimes(1)
 })

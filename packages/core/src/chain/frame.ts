@@ -6,8 +6,8 @@ import type { Layer } from './layer.ts'
 import type { Pass } from './pass.ts'
 import { Trace } from './trace.ts'
 
-/** Where a layer stands: before its `next()`, waiting for it, after it, or gone. */
-export const Phase = { inward: 0, waiting: 1, outward: 2, left: 3 } as const
+/** Where a layer stands: before its `next()`, waiting for it, after it, after it has failed, or gone. */
+export const Phase = { inward: 0, waiting: 1, outward: 2, failed: 3, left: 4 } as const
 export type Phase = (typeof Phase)[keyof typeof Phase]
 
 /** A hook of any point. */
@@ -21,7 +21,7 @@ type Settle = (value: unknown) => void
 let resolve: Settle
 let reject: Settle
 /** One executor for the promises of all layers: a closure for each costs as much as the promise. */
-function take(resolver: Settle, rejecter: Settle): void {
+function expose(resolver: Settle, rejecter: Settle): void {
   resolve = resolver
   reject = rejecter
 }
@@ -39,7 +39,6 @@ export class Frame {
   readonly #dispatch: () => Promise<unknown>
   /** What `next()` gave. */
   #inner: Promise<unknown> | undefined
-  #failed = false
   #outcome: unknown
   /** Does it settle as what is inside does? The layer gave on what `next()` gave it, or core has gone on inward in its place. */
   #follows = false
@@ -68,16 +67,15 @@ export class Frame {
 
   /** Runs the layer's hook. */
   enter(hook: AnyHook, PointContext: ContextClass): unknown {
-    let result: unknown
     try {
-      result = hook(new PointContext(this) as never, (() => this.#next()) as never)
+      const result = hook(new PointContext(this) as never, this.#next.bind(this) as never)
+      if (!isThenable(result)) return this.#settledAtOnce(false, result)
+      if (result !== this.#inner || this.#violation) return this.#wait(Promise.resolve(result))
+      this.#follows = true
+      return result
     } catch (error) {
       return this.#settledAtOnce(true, error)
     }
-    if (!isThenable(result)) return this.#settledAtOnce(false, result)
-    if (result !== this.#inner || this.#violation) return this.#wait(result)
-    this.#follows = true
-    return result
   }
 
   /** What the layer gets as `next`. */
@@ -100,8 +98,7 @@ export class Frame {
    * @returns or throws what the promise that `next()` gave is to settle with
    */
   hear(failed: boolean, outcome: unknown): unknown {
-    this.phase = Phase.outward
-    this.#failed = failed
+    this.phase = failed ? Phase.failed : Phase.outward
     this.#outcome = outcome
     if (this.#saved) this.#saved = this.pass.save()
     this.#trace?.outward(outcome)
@@ -139,9 +136,9 @@ export class Frame {
     return ready.then(() => this.#take(failed, outcome))
   }
 
-  #wait(result: PromiseLike<unknown>): Promise<unknown> {
+  #wait(result: Promise<unknown>): Promise<unknown> {
     this.pass.watch()
-    const promise = new Promise(take)
+    const promise = new Promise(expose)
     this.#resolve = resolve
     this.#reject = reject
     result.then(
@@ -190,24 +187,24 @@ export class Frame {
       if (!inward) return this.#repeat()
       return this.#fail(this.contractError('it returned nothing and did not call next(): return next(), or a value'))
     }
-    if (!inward && !this.#failed && value === this.#outcome) {
-      if (pass.point.kind === 'after') pass.value = value
+    if (this.phase === Phase.outward && value === this.#outcome) {
+      if (pass.kind === 'after') pass.value = value
       return this.#repeat()
     }
     const problem = this.#accept(value, inward)
     if (problem !== undefined) return this.#fail(this.contractError(problem))
-    if (pass.point.kind === 'around') return this.#passOn(value)
+    if (pass.kind === 'around') return this.#passOn(value)
     if (!inward) return this.#leave(false, pass.outcome())
     // Only a deny ends a gate's chain; everything else is taken, and the layers further in are asked too.
-    const ends = pass.point.kind === 'gate' && pass.decision?.kind === 'deny'
+    const ends = pass.kind === 'gate' && pass.decision?.kind === 'deny'
     return ends ? this.#leave(false, pass.outcome()) : this.#goOn()
   }
 
   /** @returns what is wrong with the value, if anything */
   #accept(value: unknown, inward: boolean): string | undefined {
     const { pass } = this
-    const { accepts, kind } = pass.point
-    if (accepts?.(value)) {
+    const { kind, point } = pass
+    if (point.accepts?.(value)) {
       if (kind === 'after') pass.value = value
       return undefined
     }
@@ -241,13 +238,13 @@ export class Frame {
 
   /** Nothing returned after `next()`: what it gave stands, a rejection too. */
   #repeat(): unknown {
-    const outcome = this.#failed || this.pass.point.kind === 'around' ? this.#outcome : this.pass.outcome()
-    return this.#leave(this.#failed, outcome)
+    if (this.phase === Phase.failed) return this.#leave(true, this.#outcome)
+    return this.#leave(false, this.pass.kind === 'around' ? this.#outcome : this.pass.outcome())
   }
 
   #threw(error: unknown): unknown {
     if (this.phase === Phase.waiting) return this.#settledTooEarly(error)
-    const isInner = this.phase === Phase.outward && this.#failed && error === this.#outcome
+    const isInner = this.phase === Phase.failed && error === this.#outcome
     // Not every thrown value is an object: undefined is no cancel.
     const isCancel = error instanceof Error && error === this.pass.run.cancellation.error
     if (isCancel && this.pass.name === 'on_event') return this.phase === Phase.inward ? this.#goOn() : this.#repeat()
@@ -258,7 +255,7 @@ export class Frame {
   #settledTooEarly(error: unknown): Promise<unknown> | undefined {
     const settle = (): unknown => {
       if (this.phase === Phase.left) return undefined
-      if (!this.#failed) return this.#fail(error)
+      if (this.phase !== Phase.failed) return this.#fail(error)
       if (error !== this.#outcome) this.#report(error)
       return this.#leave(true, this.#outcome)
     }

@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts'
 import { rewritten } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import { hooks } from '../hooks.ts'
-import type { HookPoint, Point, StepRequest, Transform } from '../hooks.ts'
+import type { HookPoint, Point, PointKind, StepRequest, Transform } from '../hooks.ts'
 import { isObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
@@ -31,6 +31,7 @@ export class Pass {
   readonly run: ActiveRun
   readonly name: Point
   readonly point: HookPoint
+  readonly kind: PointKind
   readonly unit: Unit
   /** The point's own ctx fields. */
   readonly fields: Record<string, unknown>
@@ -79,6 +80,7 @@ export class Pass {
     this.run = run
     this.name = name
     this.point = hooks[name]
+    this.kind = this.point.kind
     this.unit = unit
     this.fields = fields
     this.work = work
@@ -91,13 +93,17 @@ export class Pass {
     const settled = chain(this)
     this.#entering = false
     if (!this.#ended) return settled
-    this.#tell(false, this.outcome())
-    return this.top && settled
+    try {
+      this.#tell(false, this.outcome())
+      return this.top && settled
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** What stands behind the last layer. The layer that asked for it hears of it when its hook has returned, and before the promise settles. */
   end(): Promise<unknown> {
-    if (this.point.kind === 'around') return this.#doWork()
+    if (this.kind === 'around') return this.#doWork()
     if (!this.#entering) return ready.then(() => this.#tell(false, this.outcome()))
     this.#ended = true
     return Promise.resolve(this.outcome())
@@ -105,8 +111,8 @@ export class Pass {
 
   /** What `next()` gives where no layer's own value does: the decision of a gate, the value of an after point. */
   outcome(): unknown {
-    if (this.point.kind === 'gate') return this.decision ?? this.stop
-    return this.point.kind === 'after' ? this.value : undefined
+    if (this.kind === 'gate') return this.decision ?? this.stop
+    return this.kind === 'after' ? this.value : undefined
   }
 
   async #doWork(): Promise<unknown> {
@@ -240,7 +246,7 @@ export class Pass {
     if (field === 'signal' && !isSignal(value)) return 'ctx.signal must be an AbortSignal: derive one with deriveSignal'
     if (field === 'message' && !isUserMessage(value)) return 'ctx.message must be a user message: assign { ...ctx.message, … }'
     if (field === 'maxTurns' && !(typeof value === 'number' && value >= 0)) return 'maxTurns must be a number of at least 0'
-    if (this.point.accepts && field === this.point.write[0] && this.point.kind === 'after' && !this.point.accepts(value)) {
+    if (this.point.accepts && field === this.point.write[0] && this.kind === 'after' && !this.point.accepts(value)) {
       return `what it assigned to ctx.${field} is not what ${this.name} passes on`
     }
     if (field === 'request') return this.#assignRequest(value)

@@ -50,13 +50,15 @@ export function onEvents<T extends EventType, Meta>(
   { rewrite = false }: { readonly rewrite?: boolean } = {},
 ): Hook<'on_event', Meta> {
   const hook: Hook<'on_event', Meta> = (ctx, next) => {
-    const finish = (value: void | Drop | EventOf<T>): Promise<void | Drop> => {
-      if (isDecision(value)) return next().then(() => value)
-      if (value !== undefined) Object.assign(ctx, { event: value })
-      return next()
-    }
     const result = handler(ctx.event as EventOf<T>, ctx)
-    return result instanceof Promise ? result.then(finish) : finish(result)
+    return result instanceof Promise ? result.then((value) => finish(value, ctx, next)) : finish(result, ctx, next)
   }
   return Object.assign(hook, { [subscription]: { types: new Set<EventType>(types), rewrite } })
+}
+
+function finish(value: unknown, ctx: object, next: () => Promise<void>): Promise<void | Drop> {
+  if (value === undefined) return next()
+  if (isDecision(value)) return next().then(() => value as Drop)
+  Object.assign(ctx, { event: value })
+  return next()
 }

@@ -107,8 +107,12 @@ export function userMessage(input: Input): UserMessage {
 export function textOf(message: {
   readonly content: readonly { readonly type: string; readonly text?: string; readonly added?: true }[]
 }): string {
+  const { content } = message
   let text = ''
-  for (const part of message.content) if (part.type === 'text' && !part.added) text += part.text
+  for (let i = 0; i < content.length; i++) {
+    const part = content[i]
+    if (part?.type === 'text' && !part.added) text += part.text
+  }
   return text
 }
 
@@ -135,5 +139,8 @@ function mapStrings(value: Json, rewrite: (text: string) => string): Json {
 
 /** The calls of a message, in order. Only an assistant's has any. */
 export function callsOf({ role, content }: Message): ToolCallPart[] {
-  return role === 'assistant' ? content.filter((part) => part.type === 'tool_call') : []
+  const calls: ToolCallPart[] = []
+  // By index: methods and iterators of frozen arrays are several times slower.
+  if (role === 'assistant') for (let i = 0; i < content.length; i++) if (content[i]?.type === 'tool_call') calls.push(content[i] as ToolCallPart)
+  return calls
 }

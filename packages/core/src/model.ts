@@ -92,16 +92,21 @@ export interface LLMStep {
 
 export const noUsage: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 })
 
-const counts = ['cachedInputTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
-
 /** The sum of two usages. A count that neither has stays absent. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
   }
-  for (const name of counts) {
-    if (a[name] !== undefined || b[name] !== undefined) sum[name] = (a[name] ?? 0) + (b[name] ?? 0)
-  }
+  const cached = plus(a.cachedInputTokens, b.cachedInputTokens)
+  const written = plus(a.cacheWriteTokens, b.cacheWriteTokens)
+  const reasoning = plus(a.reasoningTokens, b.reasoningTokens)
+  if (cached !== undefined) sum.cachedInputTokens = cached
+  if (written !== undefined) sum.cacheWriteTokens = written
+  if (reasoning !== undefined) sum.reasoningTokens = reasoning
   return Object.freeze(sum)
+}
+
+function plus(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : a + (b ?? 0)
 }

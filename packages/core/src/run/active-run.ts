@@ -355,13 +355,10 @@ export class ActiveRun implements AgentParts, RunParts {
 
   /** The request of a step before any layer has seen it. */
   request(unit: Unit): StepRequest {
-    const { model, instructions, tools } = this
-    return {
-      model,
-      ...(instructions === undefined ? {} : { system: instructions }),
-      messages: this.session.messages,
-      tools: this.#toolsOffered(tools, unit),
-    }
+    const { model, instructions } = this
+    const { messages } = this.session
+    const tools = this.#toolsOffered(this.tools, unit)
+    return instructions === undefined ? { model, messages, tools } : { model, system: instructions, messages, tools }
   }
 
   /** The agent's tools and those that active middlewares bring along. */

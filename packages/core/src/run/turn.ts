@@ -3,7 +3,7 @@ import type { EventFields } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import { callsOf, textOf, userMessage } from '../message.ts'
-import type { AssistantMessage, Input, ToolResultPart } from '../message.ts'
+import type { AssistantMessage, Input, ToolCallPart, ToolResultPart } from '../message.ts'
 import { noUsage } from '../model.ts'
 import type { LLMStep } from '../model.ts'
 import type { TurnResult, TurnStatus } from '../result.ts'
@@ -131,7 +131,7 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
     throw error
   }
   const { message, toolCalls, finishReason, usage } = answer.step
-  for (const call of toolCalls) run.callIds.add(call.callId)
+  for (let i = 0; i < toolCalls.length; i++) run.callIds.add((toolCalls[i] as ToolCallPart).callId)
   try {
     const storing = run.append([message])
     if (storing) await storing
@@ -141,7 +141,8 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
   }
   progress.message = message
   run.text = textOf(message)
-  const ending = end({ status: 'completed', message, finishReason, usage })
+  const { attempt } = step
+  const ending = run.emit('step_end', { stepId: unit.op, attempt, status: 'completed', message, finishReason, usage }, unit)
   if (ending) await ending
   if (toolCalls.length === 0) return { kind: 'answered' }
   try {

@@ -67,9 +67,10 @@ function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
   let open: readonly ToolCallPart[] = []
   // Once more behind the end, where no call may be open.
   for (let i = start; i <= messages.length; i++) {
-    const message = messages[i]
-    const results = message?.role === 'tool' ? message.content : []
-    if ((message?.role === 'tool') !== open.length > 0 || !isAnswered(open, results)) {
+    // Reading behind the end of a frozen array is slow.
+    const message = i < messages.length ? messages[i] : undefined
+    const isAnswer = message?.role === 'tool'
+    if (isAnswer ? !isAnswered(open, message.content) : open.length > 0) {
       const ids = open.map(({ callId }) => callId)
       return `messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}`
     }
@@ -87,12 +88,15 @@ function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
 }
 
 function sharedStart(before: readonly Message[], messages: readonly Message[]): number {
+  const most = Math.min(before.length, messages.length)
   let at = 0
-  while (at < before.length && before[at] === messages[at]) at++
+  while (at < most && before[at] === messages[at]) at++
   // Never between calls and their results.
-  return before[at]?.role === 'tool' ? at - 1 : at
+  return at < before.length && before[at]?.role === 'tool' ? at - 1 : at
 }
 
 function isAnswered(open: readonly ToolCallPart[], results: readonly ToolResultPart[]): boolean {
-  return open.length === results.length && open.every(({ callId }, i) => callId === results[i]?.callId)
+  if (open.length === 0 || open.length !== results.length) return false
+  for (let i = 0; i < open.length; i++) if (open[i]?.callId !== results[i]?.callId) return false
+  return true
 }

@@ -89,8 +89,10 @@ export class Assembler {
   call({ callId: providerId, toolName, args, providerData }: ModelToolCall): ToolCallPart {
     const callId = this.announce(providerId)
     this.#announced.delete(providerId)
-    const opaque = providerData !== undefined && { providerData }
-    const call: ToolCallPart = { type: 'tool_call', callId, toolName: this.toolName(toolName), ...parseArgs(args), ...opaque }
+    const { args: parsed, rawArgs } = parseArgs(args)
+    const call: Open<ToolCallPart> = { type: 'tool_call', callId, toolName: this.toolName(toolName), args: parsed }
+    if (rawArgs !== undefined) call.rawArgs = rawArgs
+    if (providerData !== undefined) call.providerData = providerData
     this.content.push(call)
     return call
   }

@@ -11,7 +11,7 @@ import { isLegalName } from './names.ts'
  * `toolChoice` names is there.
  */
 export function checkRequest({ messages, tools, toolChoice }: ModelRequest, known?: Sound): string | undefined {
-  const last = messages.at(-1)
+  const last = messages.length > 0 ? messages[messages.length - 1] : undefined
   if ((last?.role !== 'user' && last?.role !== 'tool') || last.content.length === 0)
     return 'its last message must be a user or tool message with content'
   const { problem = checkTools(tools), illegal } = inspect(messages, known)

@@ -70,7 +70,7 @@ function mapped(tools: StepRequest['tools'], messages: readonly Message[]): Tool
 
 /** The same list where nothing needs changing, which is the rule. */
 function forProvider(messages: readonly Message[], provider: string, names: ToolNames): readonly Message[] {
-  if (names === unchanged && !messages.some((message) => isForeign(message, provider))) return messages
+  if (names === unchanged && !hasForeign(messages, provider)) return messages
   return messages.flatMap((message) => {
     const own = isForeign(message, provider) ? withoutOpaque(message) : message
     // Nothing but another provider's reasoning: there is nothing left to send.
@@ -80,6 +80,11 @@ function forProvider(messages: readonly Message[], provider: string, names: Tool
     )
     return { ...own, content } as Message
   })
+}
+
+function hasForeign(messages: readonly Message[], provider: string): boolean {
+  for (let i = 0; i < messages.length; i++) if (isForeign(messages[i] as Message, provider)) return true
+  return false
 }
 
 /** Has another provider left in it what means something only to itself: reasoning and opaque data? */

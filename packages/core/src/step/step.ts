@@ -64,14 +64,15 @@ export class Step {
     }
   }
 
-  /** What its hooks get. */
-  #fields(more: object): Record<string, unknown> {
-    return { request: this.#request, attempt: this.attempt, purpose: this.#excluded ? 'helper' : 'step', ...more }
+  get #purpose(): 'helper' | 'step' {
+    return this.#excluded ? 'helper' : 'step'
   }
 
   #through(point: Point, more: object): Promise<Pass> | undefined {
     const run = this.#run
-    if (run.chains.at(point)) return run.through(point, this.#unit, this.#fields(more), { excluded: this.#excluded })
+    if (!run.chains.at(point)) return undefined
+    const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, ...more }
+    return run.through(point, this.#unit, fields, { excluded: this.#excluded })
   }
 
   async #prepare(): Promise<StepOutcome | undefined> {
@@ -99,7 +100,7 @@ export class Step {
   /** One pass through around_llm_step and after_llm_step. */
   async #attempt(): Promise<StepOutcome | Retry> {
     const run = this.#run
-    const fields = this.#fields({ signal: undefined })
+    const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
     if (run.chains.at('around_llm_step')) pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
     let step: LLMStep

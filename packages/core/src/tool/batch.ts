@@ -39,7 +39,8 @@ async function answered(
   work: (run: ActiveRun, calls: readonly Call[], batch: BatchOf) => Promise<void>,
 ): Promise<readonly ToolResultPart[]> {
   const batch: BatchOf = { turn, size: parts.length, offered, failed: false }
-  const calls = parts.map((part, index) => new Call(run, part, index, batch))
+  const calls: Call[] = []
+  for (let i = 0; i < parts.length; i++) calls.push(new Call(run, parts[i] as ToolCallPart, i, batch))
   const content: ToolResultPart[] = []
   try {
     await work(run, calls, batch)

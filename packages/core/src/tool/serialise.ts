@@ -1,5 +1,6 @@
 import { deepFreeze, freezeList } from '../freeze.ts'
 import type { Json } from '../json.ts'
+import { newMark } from '../mark.ts'
 import type { ContentPart, ToolResult } from '../message.ts'
 import { isContentPart, isToolResult } from '../session/shape.ts'
 import { toJson } from './json.ts'
@@ -9,24 +10,8 @@ export { isToolResult, toJson }
 /** Stands in a result that would be empty: providers refuse empty text. */
 const nothing = '(no output)'
 
-/** Gives back what it is given: its heir puts a private field on that very object. */
-// oxlint-disable-next-line typescript/no-extraneous-class -- a function cannot be extended
-class Itself {
-  constructor(value: object) {
-    // oxlint-disable-next-line no-constructor-return -- the point of it
-    return value
-  }
-}
-
-/** The mark of results made here: a second pass gives back the same object. A WeakSet would cost ten times as much. */
-class Made extends Itself {
-  // oxlint-disable-next-line no-unused-private-class-members -- its presence is what counts
-  readonly #here = true
-
-  static has(value: unknown): value is ToolResult {
-    return typeof value === 'object' && value !== null && #here in value
-  }
-}
+/** Results made here: a second pass gives back the same object. */
+const made = newMark()
 
 /**
  * The result of a tool that returned `value`, frozen. It never throws.
@@ -37,7 +22,7 @@ class Made extends Itself {
  */
 export function toResult(value: unknown): ToolResult {
   if (typeof value === 'string' || value === undefined) return textResult(value)
-  if (Made.has(value)) return value
+  if (typeof value === 'object' && value !== null && made.has(value)) return value as ToolResult
   const json: unknown = toJson(value)
   if (typeof json === 'string') return textResult(json)
   if (isToolResult(json)) return partsResult(json.content, json.isError, json.value)
@@ -62,8 +47,8 @@ function partsResult(parts: readonly ContentPart[], isError?: boolean, value?: J
 /** @param content frozen */
 function result(content: readonly ContentPart[], isError = false, value?: Json): ToolResult {
   const whole: ToolResult = value === undefined ? { content, isError } : { content, isError, value: deepFreeze(value) }
-  void new Made(whole)
-  return deepFreeze(whole)
+  made.add(whole)
+  return Object.freeze(whole)
 }
 
 /** A smaller limit leaves no room for the notice. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { thorough } from '../settings.ts'
 import type { Settings } from '../settings.ts'
 import type { Place } from './crew.ts'
@@ -19,6 +19,25 @@ test('a lane that fails is named with part, contender and variant, and the other
   ])
   expect([...samples.keys()]).toEqual([good])
   expect(samples.get(good)).toHaveLength(settings.rounds)
+})
+
+test('a lane that fails in a later round is tried no more, and has no figure', async () => {
+  const [good, bad] = [place('loop', '0 middlewares'), place('koagent', '0 middlewares')]
+  const asked: Place[] = []
+  const stop = vi.fn<() => void>()
+  const crew = {
+    stop,
+    async measure(each: Place) {
+      asked.push(each)
+      if (asked.length === 4) throw new Error('it is tired')
+      return asked.length
+    },
+  }
+  const { samples, failures } = await measure([good, bad], settings, crew)
+  expect(asked).toEqual([good, bad, good, bad, good, good])
+  expect([...samples]).toEqual([[good, [3, 5, 6]]])
+  expect(failures).toEqual(['it is tired'])
+  expect(stop).toHaveBeenCalledTimes(1)
 })
 
 test('each round measures each lane once, one after the other', async () => {

@@ -12,8 +12,11 @@ export interface Measured {
  * Measures all lanes round by round, one after the other, so that what else happens on the machine hits all of them alike.
  * A lane that fails is left out of the rounds that follow.
  */
-export async function measure(places: readonly Place[], { rounds, sliceMs, warmMs, report }: Settings): Promise<Measured> {
-  const crew = new Crew()
+export async function measure(
+  places: readonly Place[],
+  { rounds, sliceMs, warmMs, report }: Settings,
+  crew: Pick<Crew, 'measure' | 'stop'> = new Crew(),
+): Promise<Measured> {
   const samples = new Map<Place, number[]>()
   const failures: string[] = []
   try {

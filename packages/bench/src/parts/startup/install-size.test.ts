@@ -26,7 +26,7 @@ test('counts dependencies of dependencies once, and peers unless they are option
     place('main', {
       dependencies: { a: '1', b: '1' },
       peerDependencies: { peer: '1', maybe: '1' },
-      peerDependenciesMeta: { maybe: { optional: true } },
+      peerDependenciesMeta: { maybe: { optional: true }, peer: { optional: false } },
     }),
     place('a', { dependencies: { shared: '1' } }),
     place('b', { dependencies: { shared: '1', main: '1' } }),

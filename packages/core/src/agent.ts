@@ -168,12 +168,13 @@ class AgentBase<Meta> {
     queue?: EventQueue,
   ): ActiveRun {
     const { now, sleep, randomId } = this.#runtime
+    const runId = randomId()
     const own: RunParts = {
-      runId: randomId(),
+      runId,
       maxTurns: options.maxTurns ?? this.#options.maxTurns ?? 20,
       input,
       metadata: frozenCopy(options.metadata ?? noMetadata),
-      session: options.session ?? memorySession(),
+      session: options.session ?? memorySession({ id: runId }),
       ownSession: options.session === undefined,
       controller,
       runtime: Object.freeze({

@@ -18,30 +18,32 @@ export type Chain = (pass: Pass) => Promise<unknown>
 export class Chains {
   readonly layers: readonly Layer[]
   readonly bringingTools: readonly Layer[]
-  readonly #chains: Partial<Record<Point, Chain>> = {}
-  readonly #events = new Map<EventType, Chain | undefined>()
+  /** Absent where the point has no layers: then there is nothing to do there. */
+  readonly at: { readonly [P in Point]?: Chain }
+  /** Is there a layer that asked for any event? */
+  readonly observed: boolean
+  readonly #events = new Map<EventType, Chain | null>()
 
   constructor(layers: readonly Layer[]) {
     this.layers = layers
     this.bringingTools = layers.filter(({ middleware }) => middleware.tools)
+    this.observed = layers.some(({ middleware }) => middleware.on_event)
+    const chains: { [P in Point]?: Chain } = {}
     for (const point of points) {
       const chain = point === 'on_event' ? undefined : chainOf(point, layers)
-      if (chain) this.#chains[point] = chain
+      if (chain) chains[point] = chain
     }
-  }
-
-  /** Undefined where the point has no layers: then there is nothing to do there. */
-  at(point: Point): Chain | undefined {
-    return this.#chains[point]
+    this.at = chains
   }
 
   forEvent(type: EventType): Chain | undefined {
-    const known = this.#events.get(type)
-    if (known || this.#events.has(type)) return known
-    const asking = this.layers.filter((layer) => wants(layer, type))
-    const chain = chainOf('on_event', asking)
-    this.#events.set(type, chain)
-    return chain
+    let chain = this.#events.get(type)
+    if (chain === undefined) {
+      const asking = this.layers.filter((layer) => wants(layer, type))
+      chain = chainOf('on_event', asking) ?? null
+      this.#events.set(type, chain)
+    }
+    return chain ?? undefined
   }
 }
 

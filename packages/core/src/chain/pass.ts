@@ -145,7 +145,7 @@ export class Pass {
 
   /** Did the innermost work fail with this, and not a layer? */
   isWorkError(thrown: unknown): boolean {
-    return !this.run.chains.at(this.name) || this.workError?.error === thrown
+    return !this.run.chains.at[this.name] || this.workError?.error === thrown
   }
 
   get value(): unknown {

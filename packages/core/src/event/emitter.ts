@@ -41,11 +41,16 @@ export class Emitter {
     this.#queue = queue
   }
 
+  /** Could anybody hear of any event? Where nobody could, there is nothing to build one for. */
+  get heard(): boolean {
+    return this.#queue !== undefined || this.#run.chains.observed
+  }
+
   /** @returns a promise where there is something to wait for: layers, earlier events, a slow consumer. It never rejects. */
   emit<T extends EventType>(type: T, fields: EventFields[T], unit: Unit, source?: Source): void | Promise<void> {
+    if (this.#ended || !this.heard) return
     // Counted whether or not anybody reads, so that an event has the same id in every mode.
     const place = unit.count++
-    if (this.#ended) return
     if (terminal.has(type)) {
       this.#queue?.release()
       this.#ended = type === 'run_end'

@@ -189,7 +189,7 @@ export class ActiveRun implements AgentParts, RunParts {
 
   /** Sends a pass through a point's layers, if it has any, and then checks the run's flags. */
   through(point: Point, unit: Unit, fields: Record<string, unknown>, options?: ThroughOptions): Promise<Pass> | undefined {
-    const chain = this.chains.at(point)
+    const chain = this.chains.at[point]
     return chain && this.#send(chain, new Pass(this, point, unit, fields, undefined, options?.excluded), options)
   }
 
@@ -198,6 +198,11 @@ export class ActiveRun implements AgentParts, RunParts {
     await enter(chain, pass)
     if (!exit) this.check()
     return pass
+  }
+
+  /** Could anybody hear of an event? */
+  get heard(): boolean {
+    return this.#emitter.heard
   }
 
   emit<T extends EventType>(type: T, fields: EventFields[T], unit: Unit = this.unit, source?: Source): void | Promise<void> {

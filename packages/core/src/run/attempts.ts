@@ -7,7 +7,7 @@ export const maxAttempts = 10
 
 /** Sends a pass through the layers around its work, if there are any. */
 export function around(pass: Pass): unknown {
-  const chain = pass.run.chains.at(pass.name)
+  const chain = pass.run.chains.at[pass.name]
   return chain ? enter(chain, pass) : pass.work?.()
 }
 

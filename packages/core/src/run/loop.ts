@@ -42,7 +42,7 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
     outcome = { error: await run.raised(error, 'hook') }
   }
   run.controller.decide()
-  if (progress.entered && run.chains.at('after_run')) outcome = await afterRun(run, outcome)
+  if (progress.entered && run.chains.at.after_run) outcome = await afterRun(run, outcome)
   await run.handle.close()
   release()
   return finish(run, outcome)
@@ -57,12 +57,12 @@ async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise
   const starting = startSession(run)
   const notes = starting instanceof Promise ? await starting : starting
   progress.entered = true
-  const decision = run.chains.at('before_run') && (await beforeRun(run))
+  const decision = run.chains.at.before_run && (await beforeRun(run))
   if (decision?.kind === 'deny') return run.result('denied', decision.reason)
   const answer = decision?.kind === 'replace_result' ? (decision.result as Input) : undefined
   const work = (): Promise<RunResult> => turns(run, notes, answer)
   // A failure is asked about within its layers; without them the loop does that.
-  return run.chains.at('around_run') ? aroundRun(run, work) : work()
+  return run.chains.at.around_run ? aroundRun(run, work) : work()
 }
 
 async function beforeRun(run: ActiveRun): Promise<Decision | undefined> {
@@ -140,7 +140,7 @@ async function takeIn(
 
 /** The model has answered. @returns the result, unless a layer keeps the run going */
 async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
-  if (!run.chains.at('on_stop')) return run.result('completed')
+  if (!run.chains.at.on_stop) return run.result('completed')
   const { continuations } = run
   const pass = await run.through('on_stop', run.unit, {
     result: run.result('completed'),

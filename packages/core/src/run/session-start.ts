@@ -11,9 +11,9 @@ export function startSession(run: ActiveRun): readonly Message[] | Promise<reado
   const { session, chains } = run
   const pending = started.get(session)
   if (pending) return pending
-  if (chains.at('on_session_start')) return askLayers(run)
+  if (chains.at.on_session_start) return askLayers(run)
   // Of a session that goes with its run, its end alone could ask.
-  if (!run.ownSession || chains.at('on_session_end')) started.set(session, none)
+  if (!run.ownSession || chains.at.on_session_end) started.set(session, none)
   return none
 }
 

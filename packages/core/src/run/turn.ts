@@ -34,7 +34,7 @@ export async function runTurn(run: ActiveRun, turn: number): Promise<TurnEnd> {
   let begun = false
   let end: TurnEnd
   try {
-    const answer = run.chains.at('before_turn') && (await beforeTurn(run, unit))
+    const answer = run.chains.at.before_turn && (await beforeTurn(run, unit))
     if (answer) end = answer
     else {
       begun = true
@@ -81,7 +81,7 @@ export async function deliver(run: ActiveRun, unit: Unit, output: Input): Promis
 
 function close(run: ActiveRun, unit: Unit, begun: boolean, progress: Progress, status: TurnStatus): void | Promise<void> {
   const telling = begun ? run.emit('turn_end', { status }, unit) : undefined
-  if (telling || run.chains.at('after_turn')) return afterTurn(run, unit, progress, status, telling)
+  if (telling || run.chains.at.after_turn) return afterTurn(run, unit, progress, status, telling)
 }
 
 async function afterTurn(

@@ -8,7 +8,7 @@ import type { ActiveRun } from '../run/active-run.ts'
 export class Output {
   readonly #run: ActiveRun
   readonly #unit: Unit
-  /** A middleware's own model call tells nobody. */
+  /** Is there anybody to tell? Nobody hears of a middleware's own model call. */
   readonly #audible: boolean
   attempt = 1
   #out = false
@@ -16,7 +16,7 @@ export class Output {
   constructor(run: ActiveRun, unit: Unit, audible: boolean) {
     this.#run = run
     this.#unit = unit
-    this.#audible = audible
+    this.#audible = audible && run.heard
   }
 
   get #which(): StepFields {
@@ -25,6 +25,7 @@ export class Output {
 
   text(text: string): void | Promise<void> {
     this.#out = true
+    if (!this.#audible) return
     return this.#tell('text_delta', { stepId: this.#unit.op, attempt: this.attempt, text })
   }
 

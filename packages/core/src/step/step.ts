@@ -55,7 +55,7 @@ export class Step {
   }
 
   async take(): Promise<StepOutcome> {
-    const denied = this.#run.chains.at('before_llm_step') && (await this.#prepare())
+    const denied = this.#run.chains.at.before_llm_step && (await this.#prepare())
     if (denied) return denied
     for (;;) {
       const next = await this.#attempt()
@@ -70,7 +70,7 @@ export class Step {
 
   #through(point: Point, more: object): Promise<Pass> | undefined {
     const run = this.#run
-    if (!run.chains.at(point)) return undefined
+    if (!run.chains.at[point]) return undefined
     const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, ...more }
     return run.through(point, this.#unit, fields, { excluded: this.#excluded })
   }
@@ -102,7 +102,7 @@ export class Step {
     const run = this.#run
     const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
-    if (run.chains.at('around_llm_step')) pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
+    if (run.chains.at.around_llm_step) pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
     let step: LLMStep
     try {
       step = this.#whole((await around(pass)) as LLMStep)

@@ -85,7 +85,7 @@ export class Call extends Unit {
     more?: Record<string, unknown>,
     options?: Parameters<ActiveRun['through']>[3],
   ): Promise<Pass> | undefined {
-    return this.run.chains.at(point) && this.run.through(point, this, this.fields(more), options)
+    return this.run.chains.at[point] && this.run.through(point, this, this.fields(more), options)
   }
 
   error(message: string): ToolError {
@@ -107,7 +107,7 @@ export class Call extends Unit {
   /** Announces the call, once. */
   begin(): void | Promise<void> {
     if (this.#since !== undefined) return
-    this.#since = this.run.runtime.now()
+    this.#since = this.run.heard ? this.run.runtime.now() : 0
     const { callId, toolName } = this.part
     return this.#tell('tool_call_begin', { callId, toolName, args: this.args, index: this.index })
   }
@@ -136,16 +136,18 @@ export class Call extends Unit {
     const { isError, value } = capped
     const content = context ? deepFreeze([...capped.content, noted(context)]) : capped.content
     const stored: Open<ToolResultPart> = { type: 'tool_result', callId, toolName, content, isError }
+    if (value !== undefined) stored.value = value
+    this.stored = Object.freeze(stored)
+    if (!run.heard) return
     const durationMs = run.runtime.now() - (this.#since ?? 0)
     const told: Open<EventFields['tool_result']> = { callId, toolName, status, args, content, isError, durationMs }
-    if (value !== undefined) told.value = stored.value = value
+    if (value !== undefined) told.value = value
     if (by) told.by = by.name
     if (error !== undefined && isError) {
       // Of a failed tool the text that layers and the cap left of it, so that nothing passes them by; of a failed check its own.
       const message = status !== 'withheld' && { message: textOf(capped) }
       told.error = { ...factsOf(error), ...message, callId, toolName }
     }
-    this.stored = Object.freeze(stored)
     return this.#tell('tool_result', told)
   }
 }

@@ -31,7 +31,7 @@ const withheld = errorResult(
  */
 export async function carryOut(call: Call, replaced?: Replacement): Promise<void> {
   const { run } = call
-  const isChecked = run.chains.at('after_tool') !== undefined
+  const isChecked = run.chains.at.after_tool !== undefined
   try {
     for (let attempt = 1; ; attempt++) {
       const since = isChecked ? run.runtime.now() : 0
@@ -70,7 +70,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
   const { run } = call
   const tool = call.tool as Tool
   run.check()
-  const pass = run.chains.at('around_tool') && passAround(call, tool, attempt)
+  const pass = run.chains.at.around_tool && passAround(call, tool, attempt)
   try {
     return { result: pass ? toResult(await around(pass)) : await invoke(call, tool, attempt) }
   } catch (thrown) {

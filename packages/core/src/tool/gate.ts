@@ -49,7 +49,7 @@ const passed: Verdict = {}
 export function judge(call: Call): Ruling {
   const invalid = validate(call)
   const { chains } = call.run
-  return invalid || chains.at('on_permission') || chains.at('before_tool') ? askGates(call, invalid) : passed
+  return invalid || chains.at.on_permission || chains.at.before_tool ? askGates(call, invalid) : passed
 }
 
 /** @param editor who made its arguments what they are, where it was not the model */

@@ -11,7 +11,7 @@ const frozen = newMark()
 export function deepFreeze<T>(value: T): T {
   if (!isPlain(value) || frozen.has(value)) return value
   freezeInside(value)
-  return wholly(value)
+  return freezeOuter(value)
 }
 
 /** Freezes an object whose fields are anything, all the way down; it is not remembered, so freezing it twice is work done twice. */
@@ -23,8 +23,8 @@ export function freezeFields<T extends object>(value: T): T {
   return Object.freeze(value)
 }
 
-/** Freezes and marks what is frozen inside. */
-function wholly<T extends object>(value: T): T {
+/** Freezes an object or a list whose inside is frozen already, without looking at it. */
+export function freezeOuter<T extends object>(value: T): T {
   frozen.add(value)
   return Object.freeze(value)
 }
@@ -56,7 +56,7 @@ function freezeInside(value: object): void {
  */
 export function frozenCopy<T>(value: T): T {
   if (!isPlain(value) || frozen.has(value)) return value
-  return wholly(copyInside(value, new Map()) as T & object)
+  return freezeOuter(copyInside(value, new Map()) as T & object)
 }
 
 /** A deep copy that its owner may change. Absent fields (`undefined`) are left out. */
@@ -86,7 +86,7 @@ function copyInside(value: object, copies?: Map<object, unknown>): object {
 
 /** Freezes a list whose members are deeply frozen already, without looking at them. */
 export function freezeList<T>(list: T[]): readonly T[] {
-  return wholly(list)
+  return freezeOuter(list)
 }
 
 /** Did `deepFreeze`, `frozenCopy` or `freezeList` give back this very object or array? Then nothing in it will ever change. */

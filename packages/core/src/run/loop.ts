@@ -73,8 +73,10 @@ async function beforeRun(run: ActiveRun): Promise<Decision | undefined> {
 
 /** A history that an earlier process left half-written is made whole before anything reads it. */
 function mendSession(run: ActiveRun): void | Promise<void> {
+  // A session that goes with its run begins with it.
+  if (run.ownSession) return
   const { messages } = run.session
-  const whole = repair(messages, run.history)
+  const whole = repair(messages)
   if (whole !== messages) return replaceBy(run, whole)
 }
 

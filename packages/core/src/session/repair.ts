@@ -2,7 +2,6 @@ import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from '../message.ts'
 import { errorResult } from '../tool/serialise.ts'
 import { inspect } from './pairs.ts'
-import type { Sound } from './pairs.ts'
 
 /**
  * Makes a history one that a provider accepts: every call id is unique and not empty, and each assistant message with calls is followed directly by
@@ -12,8 +11,8 @@ import type { Sound } from './pairs.ts'
  * one call the first counts; a result belongs to the latest call of its id before it; one without a call is dropped. A call id that is used
  * a second time gets a suffix, and so does its result. Other messages stay as they are. A well-formed history comes back as the same object.
  */
-export function repair(messages: readonly Message[], known?: Sound): readonly Message[] {
-  return inspect(messages, known).problem ? rebuild(messages) : messages
+export function repair(messages: readonly Message[]): readonly Message[] {
+  return inspect(messages).problem ? rebuild(messages) : messages
 }
 
 /** The result of a call that was cut off: nobody knows how far it came. */

@@ -1,4 +1,4 @@
-import { copyJson, deepFreeze } from '../freeze.ts'
+import { copyJson, deepFreeze, freezeFields, freezeOuter } from '../freeze.ts'
 import { isObject } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -23,11 +23,11 @@ export interface Naming {
 
 /** Makes call ids unique: unlike those that are taken, and unlike each other. */
 export function distinct(taken: Naming['taken']): (callId: string) => string {
-  const own = new Set<string>()
-  const all = { has: (known: string) => taken.has(known) || own.has(known) }
+  let own: Set<string> | undefined
+  const all = { has: (known: string) => taken.has(known) || own?.has(known) === true }
   return (callId) => {
     const id = uniqueCallId(callId, all)
-    own.add(id)
+    own = (own ?? new Set<string>()).add(id)
     return id
   }
 }
@@ -40,7 +40,7 @@ export class Assembler {
   /** What there is so far. */
   readonly content: Open<AssistantPart>[] = []
   /** Calls that were announced by deltas and are not complete: the provider's id to ours. */
-  readonly #announced = new Map<string, string>()
+  #announced: Map<string, string> | undefined
   #calls = 0
   #finish: Extract<ModelPart, { type: 'finish' }> | undefined
   usage: Usage = noUsage
@@ -77,18 +77,23 @@ export class Assembler {
 
   /** Our id of a call that is being streamed. */
   announce(providerId: string): string {
-    let id = this.#announced.get(providerId)
+    const announced = (this.#announced ??= new Map<string, string>())
+    let id = announced.get(providerId)
     if (id === undefined) {
-      id = this.#unique(providerId || `${this.#prefix}${this.#calls}`)
-      this.#calls++
-      this.#announced.set(providerId, id)
+      id = this.#id(providerId)
+      announced.set(providerId, id)
     }
     return id
   }
 
+  #id(providerId: string): string {
+    const index = this.#calls++
+    return this.#unique(providerId || `${this.#prefix}${index}`)
+  }
+
   call({ callId: providerId, toolName, args, providerData }: ModelToolCall): ToolCallPart {
-    const callId = this.announce(providerId)
-    this.#announced.delete(providerId)
+    const callId = this.#announced?.get(providerId) ?? this.#id(providerId)
+    this.#announced?.delete(providerId)
     const { args: parsed, rawArgs } = parseArgs(args)
     const call: Open<ToolCallPart> = { type: 'tool_call', callId, toolName: this.toolName(toolName), args: parsed }
     if (rawArgs !== undefined) call.rawArgs = rawArgs
@@ -109,13 +114,14 @@ export class Assembler {
   step(author: Author): LLMStep {
     if (!this.#finish) throw mishap(author, 'ended its answer without a finish', 'model_stream_cut')
     const { reason, rawReason, providerData } = this.#finish
-    const [unfinished] = this.#announced.values()
+    const [unfinished] = this.#announced?.values() ?? []
     if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
     const content = this.content.filter(hasContent)
     if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
-    const message = deepFreeze(messageBy(author, content, providerData))
+    for (const part of content) freezeFields(part)
+    const message = freezeOuter(messageBy(author, Object.freeze(content), deepFreeze(providerData)))
     this.whole = Object.freeze({
       message,
       toolCalls: Object.freeze(callsOf(message)),

@@ -6,7 +6,7 @@ import type { Options } from './options.ts'
 import { parts } from './parts/parts.ts'
 import { chart } from './report/chart.ts'
 import { progress } from './report/progress.ts'
-import { withResults } from './report/readme.ts'
+import { chartFile, withResults } from './report/readme.ts'
 import { environment, inPackage, load, merged, store, write } from './report/results.ts'
 import type { Results } from './report/results.ts'
 import { reportOf } from './report/table.ts'
@@ -42,7 +42,7 @@ function keep(fresh: Results): void {
   const readme = inPackage('README.md')
   const page = withResults(readFileSync(readme, 'utf8'), results)
   store(inPackage('results.json'), results)
-  draw(results, 'results.svg')
+  draw(results, chartFile)
   write(readme, page)
 }
 

@@ -1,6 +1,9 @@
 import type { Environment, Results } from './results.ts'
 import { asMarkdown, figureTable, goalTable } from './table.ts'
 
+/** Beside the page. */
+export const chartFile = 'results.svg'
+
 const begin = '<!-- results -->'
 const end = '<!-- end -->'
 
@@ -17,14 +20,15 @@ export function withResults(page: string, results: Results): string {
 }
 
 function markdownOf(results: Results): string {
-  return Object.values(results)
-    .flatMap(({ title, environment, figures, verdicts, failures }) => [
-      `### ${title}`,
-      circumstances(environment),
-      ...[figureTable(figures), goalTable(verdicts)].filter(({ rows }) => rows.length > 0).map(asMarkdown),
-      ...failures.map((failure) => `Not measured: ${failure}.`),
-    ])
-    .join('\n\n')
+  // Without these parts there is no chart.
+  const picture = results.run || results.stream ? [`![CPU time of a run and of a streamed delta](${chartFile})`] : []
+  const parts = Object.values(results).flatMap(({ title, environment, figures, verdicts, failures }) => [
+    `### ${title}`,
+    circumstances(environment),
+    ...[figureTable(figures), goalTable(verdicts)].filter(({ rows }) => rows.length > 0).map(asMarkdown),
+    ...failures.map((failure) => `Not measured: ${failure}.`),
+  ])
+  return [...picture, ...parts].join('\n\n')
 }
 
 function circumstances({ date, node, cpu, rounds, versions }: Environment): string {

@@ -65,11 +65,12 @@ test('the page keeps what stands around its results', () => {
   const page = 'Before.\n\n<!-- results -->\n\nold\n\n<!-- end -->\n\nAfter.\n'
   const written = withResults(page, { run: part })
   expect(written).toMatch(
-    /^Before\.\n\n<!-- results -->\n\n### CPU time of a run\n\n2026-01-02, Node v20\.20\.0, 2 × Some CPU, 12 rounds; koagent 0\.1\.0\.\n\n\| what /,
+    /^Before\.\n\n<!-- results -->\n\n!\[.+\]\(results\.svg\)\n\n### CPU time of a run\n\n2026-01-02, Node v20\.20\.0, 2 × Some CPU, 12 rounds; koagent 0\.1\.0\.\n\n\| what /,
   )
   expect(written).toMatch(/\| yes \|\n\n<!-- end -->\n\nAfter\.\n$/)
   expect(written).not.toContain('old')
   expect(withResults(written, { run: part })).toBe(written)
+  expect(withResults(page, { memory: part })).not.toContain('results.svg')
 })
 
 test('a page without a place for results is refused', () => {

@@ -54,14 +54,8 @@ export class Step {
     return this.#output.attempt
   }
 
-  async take(): Promise<StepOutcome> {
-    const denied = this.#run.chains.at.before_llm_step && (await this.#prepare())
-    if (denied) return denied
-    for (;;) {
-      const next = await this.#attempt()
-      if (!('kind' in next)) return next
-      await this.#again(next)
-    }
+  take(): Promise<StepOutcome> {
+    return this.#run.chains.at.before_llm_step ? this.#prepare() : this.#attempt()
   }
 
   get #purpose(): 'helper' | 'step' {
@@ -75,15 +69,14 @@ export class Step {
     return run.through(point, this.#unit, fields, { excluded: this.#excluded })
   }
 
-  async #prepare(): Promise<StepOutcome | undefined> {
+  async #prepare(): Promise<StepOutcome> {
     const pass = await this.#through('before_llm_step', { session: this.#run.handle.session })
-    if (!pass) return undefined
-    const { decision } = pass
+    const decision = pass?.decision
     if (decision?.kind === 'deny') return { denied: decision.reason }
     if (decision?.kind === 'replace_result') this.#supplied = stepOf(decision.result as LLMStep | string)
-    this.#writer = pass.writer
-    this.#request = this.#withContext(pass.fields.request as StepRequest, pass.context)
-    return undefined
+    this.#writer = pass?.writer
+    if (pass) this.#request = this.#withContext(pass.fields.request as StepRequest, pass.context)
+    return this.#attempt()
   }
 
   /** What the layers made of the request; the session's messages, if a layer changed those and not the request's; and their notes, at the end. */
@@ -97,8 +90,8 @@ export class Step {
     return messages === request.messages ? request : freezeRequest({ ...request, messages })
   }
 
-  /** One pass through around_llm_step and after_llm_step. */
-  async #attempt(): Promise<StepOutcome | Retry> {
+  /** One pass through around_llm_step and after_llm_step, and another where one of them or on_error asks for it. */
+  async #attempt(): Promise<StepOutcome> {
     const run = this.#run
     const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
     const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
@@ -108,7 +101,7 @@ export class Step {
       step = this.#whole((await around(pass)) as LLMStep)
     } catch (thrown) {
       run.check()
-      return this.#afterFailure(toError(thrown, 'an LLM step'), !pass.isWorkError(thrown))
+      return this.#again(await this.#afterFailure(toError(thrown, 'an LLM step'), !pass.isWorkError(thrown)))
     }
     run.check()
     const request = pass.fields.request as StepRequest
@@ -121,7 +114,7 @@ export class Step {
         if (this.#excluded) return { denied: decision.reason }
         run.stopping ??= decision.reason
       }
-      if (decision?.kind === 'retry' && this.attempt < maxAttempts) return decision
+      if (decision?.kind === 'retry' && this.attempt < maxAttempts) return this.#again(decision)
     }
     if (step !== this.#assembler?.whole) await this.#output.accept(step.message, this.#assembler?.content ?? [])
     return { step, request }
@@ -218,11 +211,12 @@ export class Step {
     return deepFreeze({ ...step, finishReason, usage, message, toolCalls })
   }
 
-  async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<void> {
+  async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<StepOutcome> {
     if (request) this.#request = freezeRequest({ ...this.#request, ...request })
     this.#assembler = undefined
     await this.#output.retry(delayMs, reason)
     await pause(this.#run, delayMs)
+    return this.#attempt()
   }
 }
 

@@ -6,7 +6,7 @@ import type { LLMStep } from '../model.ts'
 import type { StateKey } from '../state.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
 import { toJson } from '../tool/serialise.ts'
-import { Phase } from './frame.ts'
+import { observed, Phase } from './frame.ts'
 import type { Frame } from './frame.ts'
 
 /**
@@ -118,12 +118,6 @@ class LayerContext implements Context {
 }
 
 export type ContextClass = new (frame: Frame) => object
-
-/** The same promise, which nobody has to listen to: a layer that asks and goes on is no unhandled rejection. */
-function observed<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
-}
 
 /** Methods that some points add. */
 const methods = {

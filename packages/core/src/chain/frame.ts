@@ -14,7 +14,6 @@ export type Phase = (typeof Phase)[keyof typeof Phase]
 export type AnyHook = (ctx: never, next: () => Promise<never>) => unknown
 
 const ready = Promise.resolve()
-const nobodyListens = (): void => {}
 
 type Settle = (value: unknown) => void
 
@@ -102,9 +101,10 @@ export class Frame {
     this.#outcome = outcome
     if (this.#saved) this.#saved = this.pass.save()
     this.#trace?.outward(outcome)
-    if (failed) this.#inner?.catch(nobodyListens)
-    if (!this.#follows) return settled(failed, outcome)
-    return this.#violation && !failed && !this.#gone ? this.#fail(this.#violation) : this.#repeat()
+    if (failed && this.#inner) void observed(this.#inner)
+    if (this.#follows) return this.#violation && !failed && !this.#gone ? this.#fail(this.#violation) : this.#repeat()
+    if (failed) throw outcome
+    return outcome
   }
 
   #refuse(): Promise<never> {
@@ -115,9 +115,7 @@ export class Frame {
         : 'next() was called more than once; to try again, return retry()',
     )
     if (!late) this.#violation ??= error
-    const refused = Promise.reject(error)
-    refused.catch(nobodyListens)
-    return refused
+    return observed(Promise.reject(error))
   }
 
   contractError(message: string): HookContractError {
@@ -220,13 +218,14 @@ export class Frame {
   }
 
   #passOn(value: unknown): unknown {
-    const { refine } = this.pass
+    const { pass } = this
+    const { refine } = pass
     deepFreeze(value)
     if (!refine) return this.#leave(false, value)
     this.#close(value)
     return refine(value, this.layer).then(
-      (refined) => this.#tell(false, refined),
-      (error: unknown) => this.#tell(true, error),
+      (refined) => pass.tell(false, refined),
+      (error: unknown) => pass.tell(true, error),
     )
   }
 
@@ -254,7 +253,6 @@ export class Frame {
   /** Core waits for a pending `next()` first. If the inner work fails, its error wins. */
   #settledTooEarly(error: unknown): Promise<unknown> | undefined {
     const settle = (): unknown => {
-      if (this.phase === Phase.left) return undefined
       if (this.phase !== Phase.failed) return this.#fail(error)
       if (error !== this.#outcome) this.#report(error)
       return this.#leave(true, this.#outcome)
@@ -296,7 +294,7 @@ export class Frame {
 
   #leave(failed: boolean, outcome: unknown): unknown {
     this.#close(failed ? undefined : outcome)
-    return this.#tell(failed, outcome)
+    return this.pass.tell(failed, outcome)
   }
 
   #close(value: unknown): void {
@@ -304,17 +302,12 @@ export class Frame {
     this.phase = Phase.left
     this.pass.top = this.#outer
   }
-
-  #tell(failed: boolean, outcome: unknown): unknown {
-    if (this.#outer) return this.#outer.hear(failed, outcome)
-    this.pass.unwatch()
-    return settled(failed, outcome)
-  }
 }
 
-function settled(failed: boolean, outcome: unknown): unknown {
-  if (failed) throw outcome
-  return outcome
+/** The same promise, which nobody has to listen to: a layer that asks and goes on is no unhandled rejection. */
+export function observed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

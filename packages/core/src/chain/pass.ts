@@ -93,18 +93,14 @@ export class Pass {
     const settled = chain(this)
     this.#entering = false
     if (!this.#ended) return settled
-    try {
-      this.#tell(false, this.outcome())
-      return this.top && settled
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    this.tell(false, this.outcome())
+    return this.top && settled
   }
 
   /** What stands behind the last layer. The layer that asked for it hears of it when its hook has returned, and before the promise settles. */
   end(): Promise<unknown> {
     if (this.kind === 'around') return this.#doWork()
-    if (!this.#entering) return ready.then(() => this.#tell(false, this.outcome()))
+    if (!this.#entering) return ready.then(() => this.tell(false, this.outcome()))
     this.#ended = true
     return Promise.resolve(this.outcome())
   }
@@ -121,13 +117,19 @@ export class Pass {
       value = await this.work?.()
     } catch (error) {
       this.workError = { error }
-      return this.#tell(true, error)
+      return this.tell(true, error)
     }
-    return this.#tell(false, value)
+    return this.tell(false, value)
   }
 
-  #tell(failed: boolean, outcome: unknown): unknown {
+  /**
+   * What has settled tells the innermost layer that is still open, and through it those that settle with it.
+   *
+   * @returns or throws what it comes to
+   */
+  tell(failed: boolean, outcome: unknown): unknown {
     if (this.top) return this.top.hear(failed, outcome)
+    if (this.#watched) this.run.passes.delete(this)
     if (failed) throw outcome
     return outcome
   }
@@ -137,10 +139,6 @@ export class Pass {
     if (this.#watched) return
     this.#watched = true
     this.run.passes.add(this)
-  }
-
-  unwatch(): void {
-    if (this.#watched) this.run.passes.delete(this)
   }
 
   /** Did the innermost work fail with this, and not a layer? */

@@ -71,16 +71,27 @@ function copyOf(value: unknown, copies?: Map<object, unknown>): unknown {
 }
 
 function copyInside(value: object, copies?: Map<object, unknown>): object {
-  // Spread makes a field of a key named `__proto__`, where an assignment to an empty object would set the prototype.
-  const copy = Array.isArray(value) ? [...value] : ({ ...value } as Record<string, unknown>)
-  copies?.set(value, copy)
-  if (Array.isArray(copy)) for (let i = 0; i < copy.length; i++) copy[i] = copyOf(copy[i], copies)
-  else
-    for (const key in copy) {
-      const field = copy[key]
-      if (field === undefined) delete copy[key]
-      else if (typeof field === 'object') copy[key] = copyOf(field, copies)
-    }
+  return Array.isArray(value) ? copyItems(value, copies) : copyFields(value as Record<string, unknown>, copies)
+}
+
+function copyItems(list: readonly unknown[], copies: Map<object, unknown> | undefined): unknown[] {
+  const copy: unknown[] = []
+  copies?.set(list, copy)
+  for (let i = 0; i < list.length; i++) copy.push(copyOf(list[i], copies))
+  return copy
+}
+
+function copyFields(fields: Record<string, unknown>, copies: Map<object, unknown> | undefined): object {
+  const copy: Record<string, unknown> = {}
+  copies?.set(fields, copy)
+  for (const key in fields) {
+    const value = fields[key]
+    if (value === undefined) continue
+    const made = typeof value === 'object' ? copyOf(value, copies) : value
+    // An assignment to `__proto__` would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: made, enumerable: true, writable: true, configurable: true })
+    else copy[key] = made
+  }
   return copy
 }
 

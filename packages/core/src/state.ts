@@ -40,7 +40,7 @@ interface Slot {
 
 /** The state of one run. Values of 'tree' keys live in the store of the outermost run, given as `tree`. */
 export class StateStore {
-  readonly #slots: Map<string, Slot> = new Map()
+  #slots: Map<string, Slot> | undefined
   readonly #tree: StateStore
 
   constructor(tree?: StateStore) {
@@ -95,10 +95,11 @@ export class StateStore {
   }
 
   #slot(key: StateKey): Slot {
-    let slot = this.#slots.get(key.name)
+    const slots = (this.#slots ??= new Map<string, Slot>())
+    let slot = slots.get(key.name)
     if (!slot) {
       slot = key.scope === 'tree' && this.#tree !== this ? this.#tree.#slot(key) : { key }
-      this.#slots.set(key.name, slot)
+      slots.set(key.name, slot)
     }
     if (slot.key !== key)
       throw new ConfigError(

@@ -12,7 +12,7 @@ import type { Source } from '../event/emitter.ts'
 import type { ErrorFacts, EventFields, EventType } from '../event/event.ts'
 import type { EventQueue } from '../event/queue.ts'
 import type { Sanitizer } from '../event/sanitizer.ts'
-import { deepFreeze, freezeList } from '../freeze.ts'
+import { deepFreeze } from '../freeze.ts'
 import type { Point, StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -331,7 +331,7 @@ export class ActiveRun implements AgentParts, RunParts {
   result(status: RunStatus, reason?: string): RunResult {
     const text = status === 'denied' ? (reason ?? '') : this.text
     const { runId, usage, turns } = this
-    const messages = freezeList(this.added.slice())
+    const messages = Object.freeze(this.added.slice())
     return Object.freeze({ runId, status, text, messages, usage, turns, ...(reason !== undefined && { reason }) })
   }
 

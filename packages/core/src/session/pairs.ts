@@ -15,14 +15,15 @@ export interface History {
 export interface Sound {
   messages: readonly Message[]
   readonly callIds: Set<string>
-  readonly illegal: Set<ToolCallPart>
+  /** Calls whose tool name not every provider accepts, once there are any. */
+  illegal: Set<ToolCallPart> | undefined
 }
 
 /** By its first message: a session's next run goes on from there. */
 const known = new WeakMap<Message, Sound>()
 
 export function nothingYet(): Sound {
-  return { messages: [], callIds: new Set(), illegal: new Set() }
+  return { messages: [], callIds: new Set(), illegal: undefined }
 }
 
 /**
@@ -33,7 +34,7 @@ export function nothingYet(): Sound {
  */
 export function inspect(messages: readonly Message[], own?: Sound): History {
   const first = messages[0]
-  if (!first) return {}
+  if (!first) return sane
   const isFixed = isDeepFrozen(messages)
   const before = isFixed ? (own ?? known.get(first)) : undefined
   const sound = before ?? nothingYet()
@@ -43,25 +44,27 @@ export function inspect(messages: readonly Message[], own?: Sound): History {
     return { problem }
   }
   if (isFixed && !before) known.set(first, sound)
-  const [call] = sound.illegal
-  return call ? { illegal: call } : {}
+  const [call] = sound.illegal ?? []
+  return call ? { illegal: call } : sane
 }
+
+const sane: History = {}
 
 /** What was found is half of something ill-formed. */
 function forget(sound: Sound): void {
   sound.messages = []
   sound.callIds.clear()
-  sound.illegal.clear()
+  sound.illegal = undefined
 }
 
 /** Takes what is known of one history to another, which mostly is the same and longer. @returns what is wrong with it */
 function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
-  const { messages: before, callIds, illegal } = sound
+  const { messages: before, callIds } = sound
   const start = sharedStart(before, messages)
   for (let i = start; i < before.length; i++) {
     for (const call of callsOf(before[i] as Message)) {
       callIds.delete(call.callId)
-      illegal.delete(call)
+      sound.illegal?.delete(call)
     }
   }
   let open: readonly ToolCallPart[] = []
@@ -80,7 +83,7 @@ function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
       if (!callId || callIds.has(callId))
         return `messages[${i}] has a call id that is empty or not unique: '${callId}'`
       callIds.add(callId)
-      if (!isLegalName(toolName)) illegal.add(call)
+      if (!isLegalName(toolName)) sound.illegal = (sound.illegal ?? new Set<ToolCallPart>()).add(call)
     }
   }
   sound.messages = messages

@@ -156,10 +156,11 @@ export function parseArgs(args: unknown): { readonly args: JsonObject; readonly 
   if (isObject(args)) return { args: copyJson(args as JsonObject) as JsonObject }
   const rawArgs = typeof args === 'string' ? args : JSON.stringify(args ?? {})
   try {
-    const parsed: unknown = JSON.parse(rawArgs.trim() ? rawArgs : '{}')
+    const parsed: unknown = JSON.parse(rawArgs)
     if (isObject(parsed)) return { args: parsed as JsonObject }
   } catch {
     // It is no JSON at all.
+    if (!rawArgs.trim()) return { args: {} }
   }
   return { args: {}, rawArgs }
 }

@@ -1,4 +1,4 @@
-import { freezeList } from '../freeze.ts'
+import { freezeOuter } from '../freeze.ts'
 import type { ToolCallPart, ToolResultPart } from '../message.ts'
 import type { LLMStep } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
@@ -50,7 +50,7 @@ async function answered(
       if (!call.stored) await answerCutOff(call)
       if (call.stored) content.push(call.stored)
     }
-    const storing = run.append([{ role: 'tool', content: freezeList(content) }])
+    const storing = run.append([freezeOuter({ role: 'tool', content: Object.freeze(content) })])
     if (storing) await storing
   }
   for (const { failure } of calls) if (failure) throw failure.error

@@ -1,4 +1,4 @@
-import { deepFreeze, freezeList } from '../freeze.ts'
+import { deepFreeze } from '../freeze.ts'
 import type { Json } from '../json.ts'
 import { newMark } from '../mark.ts'
 import type { ContentPart, ToolResult } from '../message.ts'
@@ -36,7 +36,7 @@ export function errorResult(text: string): ToolResult {
 }
 
 function textResult(text: string | undefined, isError?: boolean, value?: Json): ToolResult {
-  return result(freezeList([Object.freeze({ type: 'text', text: text || nothing })]), isError, value)
+  return result(Object.freeze([Object.freeze({ type: 'text', text: text || nothing })]), isError, value)
 }
 
 function partsResult(parts: readonly ContentPart[], isError?: boolean, value?: Json): ToolResult {

@@ -2,14 +2,14 @@ import type { Json } from './json.ts'
 import { newMark } from './mark.ts'
 
 /** What was frozen all the way down as a whole, so that a frozen history is never walked twice. */
-const frozen = newMark()
+const frozen = newMark<true>()
 
 /**
  * Freezes plain objects and arrays in place, all the way down. Class instances, functions, typed arrays and Maps stay as they are.
  * Cycles are safe. A second call on the same value takes constant time.
  */
 export function deepFreeze<T>(value: T): T {
-  if (!isPlain(value) || frozen.has(value)) return value
+  if (!isPlain(value) || frozen.get(value)) return value
   freezeInside(value)
   return freezeOuter(value)
 }
@@ -25,7 +25,7 @@ export function freezeFields<T extends object>(value: T): T {
 
 /** Freezes an object or a list whose inside is frozen already, without looking at it. */
 export function freezeOuter<T extends object>(value: T): T {
-  frozen.add(value)
+  frozen.set(value, true)
   return Object.freeze(value)
 }
 
@@ -37,7 +37,7 @@ function freezeInside(value: object): void {
   const visit = (child: unknown): void => {
     if (!isPlain(child)) return
     if (Object.isFrozen(child)) {
-      if (frozen.has(child) || halves?.has(child)) return
+      if (frozen.get(child) || halves?.has(child)) return
       ;(halves ??= new Set()).add(child)
     }
     found.push(Object.freeze(child))
@@ -55,7 +55,7 @@ function freezeInside(value: object): void {
  * what `deepFreeze` or `frozenCopy` gave back before. Accessors become plain values, absent fields (`undefined`) are left out.
  */
 export function frozenCopy<T>(value: T): T {
-  if (!isPlain(value) || frozen.has(value)) return value
+  if (!isPlain(value) || frozen.get(value)) return value
   return freezeOuter(copyInside(value, new Map()) as T & object)
 }
 
@@ -66,7 +66,7 @@ export function copyJson(value: Json): Json {
 
 /** @param copies what has been copied so far, where the copy is to be frozen and what is frozen shared */
 function copyOf(value: unknown, copies?: Map<object, unknown>): unknown {
-  if (!isPlain(value) || (copies && frozen.has(value))) return value
+  if (!isPlain(value) || (copies && frozen.get(value))) return value
   return copies?.get(value) ?? (copies ? Object.freeze(copyInside(value, copies)) : copyInside(value))
 }
 
@@ -102,7 +102,7 @@ export function freezeList<T>(list: T[]): readonly T[] {
 
 /** Did `deepFreeze`, `frozenCopy` or `freezeList` give back this very object or array? Then nothing in it will ever change. */
 export function isDeepFrozen(value: object): boolean {
-  return frozen.has(value)
+  return frozen.get(value) === true
 }
 
 /** Are two JSON values the same? Compared as text, so the order of keys counts. */

@@ -1,7 +1,8 @@
 /** A note on somebody else's objects that only its holder can make and see. */
-export interface Mark {
-  has(value: object): boolean
-  add(value: object): void
+export interface Mark<Note> {
+  get(value: object): Note | undefined
+  /** An object bears one at most, for ever. */
+  set(value: object, note: Note): void
 }
 
 /** Gives back what it is given, so that a class that extends it puts its private fields on that very object. */
@@ -14,32 +15,31 @@ class Itself {
 }
 
 /**
- * Makes a mark: a private field, which nobody else sees, and which costs a fifth of an entry in a WeakSet. Such entries also slow every
+ * Makes a kind of mark: a private field, which nobody else sees, and which costs a fifth of an entry in a WeakMap. Such entries also slow every
  * garbage collection: what they hold outlives its use.
  */
-export function newMark(): Mark {
+export function newMark<Note>(): Mark<Note> {
   class Marked extends Itself {
-    // oxlint-disable-next-line no-unused-private-class-members -- its presence is what counts
-    readonly #mark = true
+    readonly #note: Note
 
-    // oxlint-disable-next-line no-useless-constructor -- the implicit one takes its arguments as a list
-    constructor(value: object) {
+    constructor(value: object, note: Note) {
       super(value)
+      this.#note = note
     }
 
-    static has(value: object): boolean {
-      return #mark in value
+    static of(value: object): Note | undefined {
+      return #note in value ? value.#note : undefined
     }
   }
   /** A later edition of the language may refuse private fields to what is frozen. */
-  const refused = new WeakSet<object>()
+  const refused = new WeakMap<object, Note>()
   return {
-    has: (value) => Marked.has(value) || refused.has(value),
-    add(value) {
+    get: (value) => Marked.of(value) ?? refused.get(value),
+    set(value, note) {
       try {
-        void new Marked(value)
+        void new Marked(value, note)
       } catch {
-        refused.add(value)
+        refused.set(value, note)
       }
     },
   }

@@ -15,13 +15,13 @@ import type { Sanitizer } from '../event/sanitizer.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { Point, StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
-import { callsOf } from '../message.ts'
 import type { Message, ToolCallPart, UserMessage } from '../message.ts'
 import { addUsage, noUsage } from '../model.ts'
 import type { LLMStep, Model, Usage } from '../model.ts'
 import type { WhenContext } from '../middleware/wrap.ts'
 import type { RunResult, RunStatus } from '../result.ts'
 import type { Logger, Runtime } from '../runtime.ts'
+import { CallIds } from '../session/call-ids.ts'
 import { SessionHandle } from '../session/handle.ts'
 import { nothingYet } from '../session/pairs.ts'
 import type { Sound } from '../session/pairs.ts'
@@ -97,6 +97,7 @@ export class ActiveRun implements AgentParts, RunParts {
   readonly runtime: Runtime
   readonly state: StateStore = new StateStore()
   readonly path: readonly string[] = top
+  readonly callIds: CallIds
   /** Through it all writes go. */
   readonly handle: SessionHandle
   /** What is known of the session's messages, where the session goes with the run. */
@@ -118,7 +119,6 @@ export class ActiveRun implements AgentParts, RunParts {
   /** Failures that on_error has been asked about. */
   #asked: WeakSet<Error> | undefined
   #eventFailure: { readonly error: unknown } | undefined
-  #callIds: Set<string> | undefined
   /** How often each middleware has asked a model at each operation. */
   #helpers: Map<string, number> | undefined
 
@@ -142,7 +142,8 @@ export class ActiveRun implements AgentParts, RunParts {
     this.runtime = own.runtime
     this.cancellation = own.controller.cancellation
     this.history = own.ownSession ? nothingYet() : undefined
-    this.handle = new SessionHandle(own.session, () => (this.#callIds = undefined))
+    this.callIds = new CallIds(own.session, this.history)
+    this.handle = new SessionHandle(own.session, () => this.history && Object.assign(this.history, nothingYet()))
     this.#emitter = new Emitter(this, queue)
   }
 
@@ -317,15 +318,6 @@ export class ActiveRun implements AgentParts, RunParts {
 
   addUsage(usage: Usage): void {
     this.usage = addUsage(this.usage, usage)
-  }
-
-  /** The call ids of the session so far, read once, and again after a layer has changed it. */
-  get callIds(): Set<string> {
-    if (!this.#callIds) {
-      this.#callIds = new Set()
-      for (const message of this.session.messages) for (const { callId } of callsOf(message)) this.#callIds.add(callId)
-    }
-    return this.#callIds
   }
 
   result(status: RunStatus, reason?: string): RunResult {

@@ -3,7 +3,7 @@ import type { EventFields } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import { callsOf, textOf, userMessage } from '../message.ts'
-import type { AssistantMessage, Input, ToolCallPart, ToolResultPart } from '../message.ts'
+import type { AssistantMessage, Input, ToolResultPart } from '../message.ts'
 import { noUsage } from '../model.ts'
 import type { LLMStep } from '../model.ts'
 import type { TurnResult, TurnStatus } from '../result.ts'
@@ -131,7 +131,6 @@ async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): P
     throw error
   }
   const { message, toolCalls, finishReason, usage } = answer.step
-  for (let i = 0; i < toolCalls.length; i++) run.callIds.add((toolCalls[i] as ToolCallPart).callId)
   try {
     const storing = run.append([message])
     if (storing) await storing

@@ -1,29 +1,25 @@
 import { isDeepFrozen } from '../freeze.ts'
 import { callsOf } from '../message.ts'
-import type { Message, ToolCallPart, ToolResultPart } from '../message.ts'
+import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from '../message.ts'
 import { isLegalName } from '../step/names.ts'
+import { areOneHistory } from './session.ts'
 
-/** What is known of a history. */
-export interface History {
-  /** What is wrong with its calls and results: a sentence. */
-  readonly problem?: string
-  /** The first call whose tool name not every provider accepts. */
-  readonly illegal?: ToolCallPart
-}
-
-/** A well-formed history that cannot change. The next one mostly begins with the same messages. */
+/** What is known of a well-formed history. */
 export interface Sound {
+  readonly problem?: undefined
   messages: readonly Message[]
   readonly callIds: Set<string>
-  /** Calls whose tool name not every provider accepts, once there are any. */
-  illegal: Set<ToolCallPart> | undefined
+  /** Calls whose tool name not every provider accepts. */
+  readonly illegal: ToolCallPart[]
+  /** The providers that left in it what means something only to themselves: reasoning and opaque data. */
+  readonly opaque: Set<string | undefined>
 }
 
-/** By its first message: a session's next run goes on from there. */
+/** By the first message of a history that cannot change: the next one mostly begins with the same messages. */
 const known = new WeakMap<Message, Sound>()
 
 export function nothingYet(): Sound {
-  return { messages: [], callIds: new Set(), illegal: undefined }
+  return { messages: [], callIds: new Set(), illegal: [], opaque: new Set() }
 }
 
 /**
@@ -31,43 +27,45 @@ export function nothingYet(): Sound {
  * by one tool message with exactly their results, in call order. Of a frozen history only what is new since the last time is looked at.
  *
  * @param own what is known of it, where somebody keeps that: an entry in a table of its own costs every garbage collection
+ * @returns what is known of it, or what is wrong with it: a sentence
  */
-export function inspect(messages: readonly Message[], own?: Sound): History {
-  const first = messages[0]
-  if (!first) return sane
+export function inspect(messages: readonly Message[], own?: Sound): Sound | { readonly problem: string } {
+  const first = messages.length > 0 ? messages[0] : undefined
+  if (!first) return nothingYet()
   const isFixed = isDeepFrozen(messages)
   const before = isFixed ? (own ?? known.get(first)) : undefined
+  if (before?.messages === messages) return before
   const sound = before ?? nothingYet()
-  const problem = sound.messages === messages ? undefined : goOn(sound, messages)
-  if (problem) {
-    forget(sound)
-    return { problem }
-  }
+  const start = sharedStart(sound.messages, messages)
+  forget(sound, start)
+  const problem = learn(sound, messages, start)
+  if (problem !== undefined) return { problem }
   if (isFixed && !before) known.set(first, sound)
-  const [call] = sound.illegal ?? []
-  return call ? { illegal: call } : sane
+  return sound
 }
 
-const sane: History = {}
-
-/** What was found is half of something ill-formed. */
-function forget(sound: Sound): void {
-  sound.messages = []
-  sound.callIds.clear()
-  sound.illegal = undefined
-}
-
-/** Takes what is known of one history to another, which mostly is the same and longer. @returns what is wrong with it */
-function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
-  const { messages: before, callIds } = sound
-  const start = sharedStart(before, messages)
-  for (let i = start; i < before.length; i++) {
-    for (const call of callsOf(before[i] as Message)) {
-      callIds.delete(call.callId)
-      sound.illegal?.delete(call)
-    }
+/** What is known of the messages from here on, which are no part of the history any more. */
+function forget(sound: Sound, start: number): void {
+  const { messages, callIds, illegal } = sound
+  if (start === messages.length) return
+  for (const call of messages.slice(start).flatMap(callsOf)) {
+    callIds.delete(call.callId)
+    if (illegal.includes(call)) illegal.splice(illegal.indexOf(call), 1)
   }
+  sound.messages = messages.slice(0, start)
+}
+
+/** @returns what is wrong with the messages from here on; then nothing more is known than before */
+function learn(sound: Sound, messages: readonly Message[], start: number): string | undefined {
+  const { callIds, illegal, opaque } = sound
   let open: readonly ToolCallPart[] = []
+  const legal = illegal.length
+  const added: string[] = []
+  const refuse = (problem: string): string => {
+    for (const callId of added) callIds.delete(callId)
+    illegal.length = legal
+    return problem
+  }
   // Once more behind the end, where no call may be open.
   for (let i = start; i <= messages.length; i++) {
     // Reading behind the end of a frozen array is slow.
@@ -75,24 +73,36 @@ function goOn(sound: Sound, messages: readonly Message[]): string | undefined {
     const isAnswer = message?.role === 'tool'
     if (isAnswer ? !isAnswered(open, message.content) : open.length > 0) {
       const ids = open.map(({ callId }) => callId)
-      return `messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}`
+      return refuse(`messages[${i}] must hold the results of the calls before it, and of no other: ${JSON.stringify(ids)}`)
     }
     open = message ? callsOf(message) : []
     for (const call of open) {
       const { callId, toolName } = call
       if (!callId || callIds.has(callId))
-        return `messages[${i}] has a call id that is empty or not unique: '${callId}'`
+        return refuse(`messages[${i}] has a call id that is empty or not unique: '${callId}'`)
       callIds.add(callId)
-      if (!isLegalName(toolName)) sound.illegal = (sound.illegal ?? new Set<ToolCallPart>()).add(call)
+      added.push(callId)
+      if (!isLegalName(toolName)) illegal.push(call)
     }
+    if (message?.role === 'assistant' && isOpaque(message)) opaque.add(message.provider)
   }
   sound.messages = messages
   return undefined
 }
 
+/** Does it hold what means something only to the provider that wrote it? */
+export function isOpaque(message: AssistantMessage): boolean {
+  if (message.providerData !== undefined) return true
+  for (let i = 0; i < message.content.length; i++) {
+    const part = message.content[i]
+    if (part?.type === 'reasoning' || (part && 'providerData' in part)) return true
+  }
+  return false
+}
+
 function sharedStart(before: readonly Message[], messages: readonly Message[]): number {
   const most = Math.min(before.length, messages.length)
-  let at = 0
+  let at = areOneHistory(before, messages) ? most : 0
   while (at < most && before[at] === messages[at]) at++
   // Never between calls and their results.
   return at < before.length && before[at]?.role === 'tool' ? at - 1 : at

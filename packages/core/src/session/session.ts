@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import { freezeList, frozenCopy } from '../freeze.ts'
+import { newMark } from '../mark.ts'
 import type { Message } from '../message.ts'
 import { checkMessage } from './shape.ts'
 
@@ -31,10 +32,23 @@ export function memorySession({
   return new MemorySession(id ?? globalThis.crypto.randomUUID(), taken(messages, 'memorySession'))
 }
 
+/** Lists of one session between two times that it was replaced: the shorter is the beginning of the longer. */
+const lineage = newMark<object>()
+
+/** Is one of these lists known to be the beginning of the other? */
+export function areOneHistory(a: readonly Message[], b: readonly Message[]): boolean {
+  const line = lineage.get(a)
+  return line !== undefined && line === lineage.get(b)
+}
+
+/** Of shorter ones it is quicker to look. */
+const longHistory = 64
+
 class MemorySession implements Session {
   readonly id: string
   #stored: Message[]
   #snapshot: readonly Message[] | undefined
+  #line: object = {}
 
   constructor(id: string, messages: Message[]) {
     this.id = id
@@ -44,7 +58,13 @@ class MemorySession implements Session {
 
   get messages(): readonly Message[] {
     // Copied only when it is read after a change, so that a run of appends stays linear.
-    return (this.#snapshot ??= freezeList(this.#stored.slice()))
+    return (this.#snapshot ??= this.#copy())
+  }
+
+  #copy(): readonly Message[] {
+    const copy = this.#stored.slice()
+    if (copy.length >= longHistory) lineage.set(copy, this.#line)
+    return freezeList(copy)
   }
 
   // Fields, so that whoever wraps a session may take them off it.
@@ -56,6 +76,7 @@ class MemorySession implements Session {
   readonly replace = (all: readonly Message[]): void => {
     this.#stored = taken(all, 'session.replace')
     this.#snapshot = undefined
+    this.#line = {}
   }
 }
 

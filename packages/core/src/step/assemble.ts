@@ -120,7 +120,11 @@ export class Assembler {
     if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
     if (reason === 'error') throw mishap(author, `ended its answer with '${rawReason ?? reason}'`, 'model_error')
-    for (const part of content) freezeFields(part)
+    for (const part of content) {
+      // Flattens it: text that was put together piece by piece weighs many times itself while it is kept that way.
+      if (part.type !== 'tool_call') part.text.charCodeAt(0)
+      freezeFields(part)
+    }
     const message = freezeOuter(messageBy(author, Object.freeze(content), deepFreeze(providerData)))
     this.whole = Object.freeze({
       message,

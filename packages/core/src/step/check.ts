@@ -14,8 +14,11 @@ export function checkRequest({ messages, tools, toolChoice }: ModelRequest, know
   const last = messages.length > 0 ? messages[messages.length - 1] : undefined
   if ((last?.role !== 'user' && last?.role !== 'tool') || last.content.length === 0)
     return 'its last message must be a user or tool message with content'
-  const { problem = checkTools(tools), illegal } = inspect(messages, known)
-  if (problem) return problem
+  const history = inspect(messages, known)
+  if (history.problem !== undefined) return history.problem
+  const problem = checkTools(tools)
+  if (problem !== undefined) return problem
+  const [illegal] = history.illegal
   if (illegal) return badName(illegal.toolName)
   if (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.toolName))
     return `its toolChoice '${toolChoice.toolName}' is none of its tools`

@@ -4,7 +4,7 @@ import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
 import type { AssistantMessage, Message } from '../message.ts'
 import type { LLMStep, ModelPart, ModelRequest, ToolSpec } from '../model.ts'
-import { inspect } from '../session/pairs.ts'
+import { inspect, isOpaque } from '../session/pairs.ts'
 import type { Sound } from '../session/pairs.ts'
 import type { Tool } from '../tool/define.ts'
 import { authorOf, mishap } from './author.ts'
@@ -31,11 +31,13 @@ export function outgoing(
   known: Sound | undefined,
 ): Outgoing {
   const legal = legalSpecs(tools)
-  const names = legal && !inspect(messages, known).illegal ? unchanged : mapped(tools, messages)
+  const history = inspect(messages, known)
+  const isLegal = legal && history.problem === undefined && history.illegal.length === 0
+  const names = isLegal ? unchanged : mapped(tools, messages)
   const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
   const request: ModelRequest = {
-    messages: forProvider(messages, model.provider, names),
-    tools: legal && names === unchanged ? legal : tools.map((tool) => specOf(tool, names)),
+    messages: isLegal && isAllFor(model.provider, history) ? messages : forProvider(messages, model.provider, names),
+    tools: isLegal ? legal : tools.map((tool) => specOf(tool, names)),
     ...(system !== undefined && { system }),
     ...(choice !== undefined && { toolChoice: choice }),
     ...(settings !== undefined && { settings }),
@@ -68,9 +70,12 @@ function mapped(tools: StepRequest['tools'], messages: readonly Message[]): Tool
   return toolNames([...tools.map(({ name }) => name), ...messages.flatMap(callsOf).map(({ toolName }) => toolName)])
 }
 
-/** The same list where nothing needs changing, which is the rule. */
+/** Is there nothing in it that means something only to another provider? */
+function isAllFor(provider: string, { opaque }: Sound): boolean {
+  return opaque.size === 0 || (opaque.size === 1 && opaque.has(provider))
+}
+
 function forProvider(messages: readonly Message[], provider: string, names: ToolNames): readonly Message[] {
-  if (names === unchanged && !hasForeign(messages, provider)) return messages
   return messages.flatMap((message) => {
     const own = isForeign(message, provider) ? withoutOpaque(message) : message
     // Nothing but another provider's reasoning: there is nothing left to send.
@@ -82,18 +87,9 @@ function forProvider(messages: readonly Message[], provider: string, names: Tool
   })
 }
 
-function hasForeign(messages: readonly Message[], provider: string): boolean {
-  for (let i = 0; i < messages.length; i++) if (isForeign(messages[i] as Message, provider)) return true
-  return false
-}
-
-/** Has another provider left in it what means something only to itself: reasoning and opaque data? */
+/** Has another provider left in it what means something only to itself? */
 function isForeign(message: Message, provider: string): message is AssistantMessage {
-  return (
-    message.role === 'assistant' &&
-    message.provider !== provider &&
-    [message, ...message.content].some((part) => ('type' in part && part.type === 'reasoning') || 'providerData' in part)
-  )
+  return message.role === 'assistant' && message.provider !== provider && isOpaque(message)
 }
 
 function withoutOpaque(message: AssistantMessage): AssistantMessage {

@@ -11,7 +11,7 @@ export { isToolResult, toJson }
 const nothing = '(no output)'
 
 /** Results made here: a second pass gives back the same object. */
-const made = newMark()
+const made = newMark<true>()
 
 /**
  * The result of a tool that returned `value`, frozen. It never throws.
@@ -22,7 +22,7 @@ const made = newMark()
  */
 export function toResult(value: unknown): ToolResult {
   if (typeof value === 'string' || value === undefined) return textResult(value)
-  if (typeof value === 'object' && value !== null && made.has(value)) return value as ToolResult
+  if (typeof value === 'object' && value !== null && made.get(value)) return value as ToolResult
   const json: unknown = toJson(value)
   if (typeof json === 'string') return textResult(json)
   if (isToolResult(json)) return partsResult(json.content, json.isError, json.value)
@@ -47,7 +47,7 @@ function partsResult(parts: readonly ContentPart[], isError?: boolean, value?: J
 /** @param content frozen */
 function result(content: readonly ContentPart[], isError = false, value?: Json): ToolResult {
   const whole: ToolResult = value === undefined ? { content, isError } : { content, isError, value: deepFreeze(value) }
-  made.add(whole)
+  made.set(whole, true)
   return Object.freeze(whole)
 }
 

@@ -11,7 +11,7 @@ import type { Frame } from './frame.ts'
 
 /**
  * What a layer holds in its hands. One object a layer and pass, frozen: so that core knows who assigns, emits or asks a model, and can make a
- * straggler's ctx inert.
+ * straggler's ctx inert. No private methods: they would cost each of these objects one more private field.
  */
 class LayerContext implements Context {
   readonly #frame: Frame
@@ -25,28 +25,20 @@ class LayerContext implements Context {
     return ctx.#frame
   }
 
-  get #run(): Frame['pass']['run'] {
-    return this.#frame.pass.run
-  }
-
-  get #open(): boolean {
-    return !this.#frame.closed
-  }
-
   get point(): Point {
     return this.#frame.pass.name
   }
 
   get agent(): Context['agent'] {
-    return this.#run.agent
+    return this.#frame.run.agent
   }
 
   get session(): SessionView {
-    return this.#run.sessionView
+    return this.#frame.run.sessionView
   }
 
   get runId(): string {
-    return this.#run.runId
+    return this.#frame.run.runId
   }
 
   get turn(): number {
@@ -54,35 +46,35 @@ class LayerContext implements Context {
   }
 
   get input(): Context['input'] {
-    return this.#run.input
+    return this.#frame.run.input
   }
 
   get metadata(): unknown {
-    return this.#run.metadata
+    return this.#frame.run.metadata
   }
 
   get signal(): AbortSignal {
-    return this.#run.cancellation.signal
+    return this.#frame.run.cancellation.signal
   }
 
   get cancelled(): boolean {
-    return this.#run.cancellation.cancelled
+    return this.#frame.run.cancellation.cancelled
   }
 
   get controller(): Context['controller'] {
-    return this.#run.controller
+    return this.#frame.run.controller
   }
 
   get runtime(): Context['runtime'] {
-    return this.#run.runtime
+    return this.#frame.run.runtime
   }
 
   get logger(): Context['logger'] {
-    return this.#run.logger
+    return this.#frame.run.logger
   }
 
   get path(): readonly string[] {
-    return this.#run.path
+    return this.#frame.run.path
   }
 
   get decision(): Context['decision'] {
@@ -90,33 +82,34 @@ class LayerContext implements Context {
   }
 
   get<T>(key: StateKey<T>): T {
-    return this.#run.state.get(key)
+    return this.#frame.run.state.get(key)
   }
 
   set<T>(key: StateKey<T>, value: T): void {
-    if (this.#open) this.#run.state.set(key, value)
+    if (!this.#frame.closed) this.#frame.run.state.set(key, value)
   }
 
   update<T>(key: StateKey<T>, reducer: (value: T) => T): T {
-    return this.#open ? this.#run.state.update(key, reducer) : this.#run.state.get(key)
+    return this.#frame.closed ? this.get(key) : this.#frame.run.state.update(key, reducer)
   }
 
   emit(name: string, data: unknown = null): void {
-    if (this.#open) this.#run.emitCustom(name, data, this.#frame.pass, this.#frame.layer)
+    const { run, pass, layer, closed } = this.#frame
+    if (!closed) run.emitCustom(name, data, pass, layer)
   }
 
   callModel(request: HelperRequest): Promise<LLMStep> {
-    const { pass, layer } = this.#frame
-    if (!this.#open)
-      return observed(Promise.reject(this.#frame.contractError('callModel was called after the layer had settled')))
-    return observed(pass.run.callModel(request, pass, layer))
+    const { run, pass, layer, closed } = this.#frame
+    if (closed) return observed(Promise.reject(this.#frame.contractError('callModel was called after the layer had settled')))
+    return observed(run.callModel(request, pass, layer))
   }
 
   sanitize(value: Json): Json {
-    return this.#run.sanitizer?.value(value) ?? value
+    return this.#frame.run.sanitizer?.value(value) ?? value
   }
 }
 
+/** The class of what layers hold at one point. */
 export type ContextClass = new (frame: Frame) => object
 
 /** Methods that some points add. */

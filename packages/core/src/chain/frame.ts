@@ -59,6 +59,10 @@ export class Frame {
     if (pass.run.trace) this.#trace = new Trace(pass, layer)
   }
 
+  get run(): Pass['run'] {
+    return this.pass.run
+  }
+
   /** Has the layer settled? What it still does then is dropped. */
   get closed(): boolean {
     return this.#gone || this.phase === Phase.left

@@ -141,11 +141,6 @@ export class Pass {
     this.run.passes.add(this)
   }
 
-  /** Did the innermost work fail with this, and not a layer? */
-  isWorkError(thrown: unknown): boolean {
-    return !this.run.chains.at[this.name] || this.workError?.error === thrown
-  }
-
   get value(): unknown {
     return this.fields[this.point.write[0] ?? '']
   }

@@ -1,15 +1,7 @@
-import { enter } from '../chain/compile.ts'
-import type { Pass } from '../chain/pass.ts'
 import type { ActiveRun } from './active-run.ts'
 
 /** How often a step or a call is tried, retries and fallbacks together. */
 export const maxAttempts = 10
-
-/** Sends a pass through the layers around its work, if there are any. */
-export function around(pass: Pass): unknown {
-  const chain = pass.run.chains.at[pass.name]
-  return chain ? enter(chain, pass) : pass.work?.()
-}
 
 /** Waits for the time of another attempt, if the run goes on at all. */
 export async function pause(run: ActiveRun, delayMs: number): Promise<void> {

@@ -1,3 +1,5 @@
+import { enter } from '../chain/compile.ts'
+import type { Chain } from '../chain/compile.ts'
 import { Pass } from '../chain/pass.ts'
 import { SessionBusyError } from '../errors.ts'
 import { userMessage } from '../message.ts'
@@ -8,7 +10,6 @@ import { lockSession } from '../session/lock.ts'
 import { repair } from '../session/repair.ts'
 import { factsOf } from './active-run.ts'
 import type { ActiveRun } from './active-run.ts'
-import { around } from './attempts.ts'
 import { notesTaken, startSession } from './session-start.ts'
 import { deliver, runTurn } from './turn.ts'
 
@@ -62,7 +63,8 @@ async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise
   const answer = decision?.kind === 'replace_result' ? (decision.result as Input) : undefined
   const work = (): Promise<RunResult> => turns(run, notes, answer)
   // A failure is asked about within its layers; without them the loop does that.
-  return run.chains.at.around_run ? aroundRun(run, work) : work()
+  const chain = run.chains.at.around_run
+  return chain ? aroundRun(run, chain, work) : work()
 }
 
 async function beforeRun(run: ActiveRun): Promise<Decision | undefined> {
@@ -88,7 +90,7 @@ async function replaceBy(run: ActiveRun, whole: readonly Message[]): Promise<voi
   }
 }
 
-async function aroundRun(run: ActiveRun, work: () => Promise<RunResult>): Promise<RunResult> {
+async function aroundRun(run: ActiveRun, chain: Chain, work: () => Promise<RunResult>): Promise<RunResult> {
   const guarded = async (): Promise<RunResult> => {
     try {
       return await work()
@@ -100,7 +102,7 @@ async function aroundRun(run: ActiveRun, work: () => Promise<RunResult>): Promis
     const signal = pass.fields.signal as AbortSignal | undefined
     return signal ? run.under(signal, guarded) : guarded()
   })
-  return (await around(pass)) as RunResult
+  return (await enter(chain, pass)) as RunResult
 }
 
 async function turns(run: ActiveRun, notes: readonly Message[], answer: Input | undefined): Promise<RunResult> {

@@ -12,15 +12,17 @@ export interface Sound {
   /** Calls whose tool name not every provider accepts. */
   readonly illegal: ToolCallPart[]
   /** The providers that left in it what means something only to themselves: reasoning and opaque data. */
-  readonly opaque: Set<string | undefined>
+  opaque: Set<string | undefined> | undefined
 }
 
 /** By the first message of a history that cannot change: the next one mostly begins with the same messages. */
 const known = new WeakMap<Message, Sound>()
 
 export function nothingYet(): Sound {
-  return { messages: [], callIds: new Set(), illegal: [], opaque: new Set() }
+  return { messages: [], callIds: new Set(), illegal: [], opaque: undefined }
 }
+
+const nothing = nothingYet()
 
 /**
  * Looks through a history. In a well-formed one every call id is unique and not empty, and each assistant message with calls is followed directly
@@ -31,7 +33,7 @@ export function nothingYet(): Sound {
  */
 export function inspect(messages: readonly Message[], own?: Sound): Sound | { readonly problem: string } {
   const first = messages.length > 0 ? messages[0] : undefined
-  if (!first) return nothingYet()
+  if (!first) return nothing
   const isFixed = isDeepFrozen(messages)
   const before = isFixed ? (own ?? known.get(first)) : undefined
   if (before?.messages === messages) return before
@@ -57,7 +59,7 @@ function forget(sound: Sound, start: number): void {
 
 /** @returns what is wrong with the messages from here on; then nothing more is known than before */
 function learn(sound: Sound, messages: readonly Message[], start: number): string | undefined {
-  const { callIds, illegal, opaque } = sound
+  const { callIds, illegal } = sound
   let open: readonly ToolCallPart[] = []
   const legal = illegal.length
   const added: string[] = []
@@ -84,7 +86,7 @@ function learn(sound: Sound, messages: readonly Message[], start: number): strin
       added.push(callId)
       if (!isLegalName(toolName)) illegal.push(call)
     }
-    if (message?.role === 'assistant' && isOpaque(message)) opaque.add(message.provider)
+    if (message?.role === 'assistant' && isOpaque(message)) sound.opaque = (sound.opaque ?? new Set()).add(message.provider)
   }
   sound.messages = messages
   return undefined

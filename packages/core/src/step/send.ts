@@ -72,7 +72,7 @@ function mapped(tools: StepRequest['tools'], messages: readonly Message[]): Tool
 
 /** Is there nothing in it that means something only to another provider? */
 function isAllFor(provider: string, { opaque }: Sound): boolean {
-  return opaque.size === 0 || (opaque.size === 1 && opaque.has(provider))
+  return !opaque || (opaque.size === 1 && opaque.has(provider))
 }
 
 function forProvider(messages: readonly Message[], provider: string, names: ToolNames): readonly Message[] {

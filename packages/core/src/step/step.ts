@@ -1,3 +1,4 @@
+import { enter } from '../chain/compile.ts'
 import type { Layer, Unit } from '../chain/layer.ts'
 import { freezeRequest, Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
@@ -9,7 +10,7 @@ import type { AssistantMessage, UserMessage } from '../message.ts'
 import { noUsage } from '../model.ts'
 import type { LLMStep, ModelOptions, ModelPart } from '../model.ts'
 import type { ActiveRun } from '../run/active-run.ts'
-import { around, maxAttempts, pause } from '../run/attempts.ts'
+import { maxAttempts, pause } from '../run/attempts.ts'
 import { WorkSignal } from '../signal.ts'
 import { Assembler, distinct } from './assemble.ts'
 import { authorOf, modelFailure } from './author.ts'
@@ -93,18 +94,18 @@ export class Step {
   /** One pass through around_llm_step and after_llm_step, and another where one of them or on_error asks for it. */
   async #attempt(): Promise<StepOutcome> {
     const run = this.#run
-    const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
-    const pass: Pass = new Pass(run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
-    if (run.chains.at.around_llm_step) pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
+    const chain = run.chains.at.around_llm_step
+    const pass = chain && this.#passAround()
     let step: LLMStep
     try {
-      step = this.#whole((await around(pass)) as LLMStep)
+      step = this.#whole(pass ? ((await enter(chain, pass)) as LLMStep) : await this.#work())
     } catch (thrown) {
       run.check()
-      return this.#again(await this.#afterFailure(toError(thrown, 'an LLM step'), !pass.isWorkError(thrown)))
+      const own = pass !== undefined && pass.workError?.error !== thrown
+      return this.#again(await this.#afterFailure(toError(thrown, 'an LLM step'), own))
     }
     run.check()
-    const request = pass.fields.request as StepRequest
+    const request = pass ? (pass.fields.request as StepRequest) : this.#request
     const passing = this.#through('after_llm_step', { request, step })
     if (passing) {
       const after = await passing
@@ -118,6 +119,13 @@ export class Step {
     }
     if (step !== this.#assembler?.whole) await this.#output.accept(step.message, this.#assembler?.content ?? [])
     return { step, request }
+  }
+
+  #passAround(): Pass {
+    const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
+    const pass: Pass = new Pass(this.#run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
+    pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
+    return pass
   }
 
   /**
@@ -135,19 +143,19 @@ export class Step {
   }
 
   /** Innermost: the model, or what a layer supplied in its place. */
-  async #work(pass: Pass): Promise<LLMStep> {
+  async #work(pass?: Pass): Promise<LLMStep> {
     if (this.#supplied) return this.#retell(this.#supplied, pass)
     const run = this.#run
     run.check()
-    const request = pass.fields.request as StepRequest
+    const request = pass ? (pass.fields.request as StepRequest) : this.#request
     const { model } = request
-    const writer = pass.writer ?? this.#writer
+    const writer = pass?.writer ?? this.#writer
     const { request: sent, fromProvider } = outgoing(
       request,
       writer ? `middleware '${writer.name}'` : 'the run',
       this.#excluded ? undefined : run.history,
     )
-    const own = pass.fields.signal as AbortSignal | undefined
+    const own = pass?.fields.signal as AbortSignal | undefined
     own?.throwIfAborted()
     const author = authorOf(model)
     const assembler = this.#assemble(fromProvider)
@@ -155,7 +163,7 @@ export class Step {
     try {
       return await this.#read(model.stream(sent, new CallOptions(work)), pass, work, assembler, author)
     } catch (error) {
-      throw run.cancellation.error ?? (pass.transformError?.error === error ? error : modelFailure(error, author))
+      throw run.cancellation.error ?? (pass?.transformError?.error === error ? error : modelFailure(error, author))
     } finally {
       work.dispose()
       run.addUsage(assembler.usage)
@@ -168,7 +176,7 @@ export class Step {
   }
 
   /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
-  #retell(supplied: LLMStep, pass: Pass, outside?: number): Promise<LLMStep> {
+  #retell(supplied: LLMStep, pass?: Pass, outside?: number): Promise<LLMStep> {
     const step = this.#whole(supplied)
     const work = new WorkSignal(this.#run.cancellation)
     const assembler = this.#assemble((name) => name)
@@ -181,7 +189,7 @@ export class Step {
 
   #read(
     source: AsyncIterable<ModelPart>,
-    pass: Pass,
+    pass: Pass | undefined,
     work: WorkSignal,
     assembler: Assembler,
     author: Author,
@@ -189,8 +197,10 @@ export class Step {
   ): Promise<LLMStep> {
     this.#assembler = assembler
     this.#author = author
-    const begin = (): Promise<LLMStep> =>
-      read(transformed(source, pass, work, outside), assembler, this.#output, work, author)
+    const begin = (): Promise<LLMStep> => {
+      const parts = pass ? transformed(source, pass, work, outside) : source
+      return read(parts, assembler, this.#output, work, author)
+    }
     const telling = this.#output.reset('the answer begins again')
     return telling ? telling.then(begin) : begin()
   }

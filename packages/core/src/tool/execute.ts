@@ -1,10 +1,11 @@
+import { enter } from '../chain/compile.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
 import { setOrigin, toError } from '../errors.ts'
 import type { ToolStatus } from '../event/event.ts'
 import type { ToolResult } from '../message.ts'
-import { around, pause } from '../run/attempts.ts'
+import { pause } from '../run/attempts.ts'
 import { interrupted } from '../session/repair.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './define.ts'
@@ -70,12 +71,13 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
   const { run } = call
   const tool = call.tool as Tool
   run.check()
-  const pass = run.chains.at.around_tool && passAround(call, tool, attempt)
+  const chain = run.chains.at.around_tool
+  const pass = chain && passAround(call, tool, attempt)
   try {
-    return { result: pass ? toResult(await around(pass)) : await invoke(call, tool, attempt) }
+    return { result: pass ? toResult(await enter(chain, pass)) : await invoke(call, tool, attempt) }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
-    if (pass && !pass.isWorkError(thrown)) throw thrown
+    if (pass && pass.workError?.error !== thrown) throw thrown
     return await afterFailure(call, toError(thrown, `tool '${tool.name}'`), attempt)
   }
 }

@@ -4,7 +4,7 @@ export default [
     name: 'core',
     path: '../../packages/core/dist/index.js',
     ignore: ['zod'],
-    limit: '24.5 kB',
+    limit: '26.5 kB',
     modifyEsbuildConfig: (config) => ({ ...config, platform: 'browser', format: 'esm' }),
   },
 ]

@@ -15,8 +15,8 @@ export interface Settings {
   readonly report: (text: string) => void
 }
 
-/** For figures to be shown. */
-export const thorough = { rounds: 12, sliceMs: 200, warmMs: 2_500, middlewares: [0, 1, 5, 10], shrinkScale: 1, shrinkMemory: 1 }
+/** For figures to be shown. Some peers need seconds of work until all of theirs is compiled. */
+export const thorough = { rounds: 12, sliceMs: 200, warmMs: 4_000, middlewares: [0, 1, 5, 10], shrinkScale: 1, shrinkMemory: 1 }
 
 /** For a first look: all parts within two minutes. */
 export const quick = { rounds: 3, sliceMs: 50, warmMs: 900, middlewares: [0, 5], shrinkScale: 4, shrinkMemory: 1 }

@@ -25,8 +25,9 @@ const top = 40
 /** Bars on a logarithmic scale: CPU time of a run and of a streamed delta; `undefined` when neither was measured. */
 export function chart({ run, stream }: Results): string | undefined {
   const panels: Panel[] = []
-  if (run) panels.push({ title: 'CPU time of a run, µs (three tool turns and an answer)', bars: runBars(run.figures) })
-  if (stream) panels.push({ title: 'CPU time of a streamed text delta, µs', bars: streamBars(stream.figures) })
+  if (run)
+    panels.push({ title: 'CPU time of a run of three tool turns and an answer: µs, logarithmic', bars: runBars(run.figures) })
+  if (stream) panels.push({ title: 'CPU time of a streamed text delta: µs, logarithmic', bars: streamBars(stream.figures) })
   if (panels.length === 0) return undefined
   let y = 0
   const drawn = panels.map((panel) => {

@@ -71,12 +71,3 @@ function guard(layer: Layer, hook: AnyHook, context: ContextClass): (pass: Pass,
 function innermost(pass: Pass): Promise<unknown> {
   return pass.end()
 }
-
-/**
- * Sends a pass through a chain.
- *
- * @returns nothing where its layers have all been left at once, otherwise a promise by which they have
- */
-export function enter(chain: Chain, pass: Pass): Promise<unknown> | undefined {
-  return pass.enter(chain)
-}

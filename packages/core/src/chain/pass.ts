@@ -10,6 +10,7 @@ import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { UserMessage } from '../message.ts'
 import { isContentPart } from '../session/shape.ts'
+import type { Chain } from './compile.ts'
 import type { Frame } from './frame.ts'
 import type { Layer, Unit } from './layer.ts'
 
@@ -87,8 +88,12 @@ export class Pass {
     this.excluded = excluded
   }
 
-  /** @returns nothing where all layers have been left at once: each gave on what `next()` gave it */
-  enter(chain: (pass: Pass) => Promise<unknown>): Promise<unknown> | undefined {
+  /**
+   * Goes through a chain.
+   *
+   * @returns nothing where all its layers have been left at once: each gave on what `next()` gave it; otherwise a promise by which they have
+   */
+  enter(chain: Chain): Promise<unknown> | undefined {
     this.#entering = true
     const settled = chain(this)
     this.#entering = false

@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Chain } from '../chain/compile.ts'
 import type { Layer, Unit } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
@@ -10,6 +9,9 @@ import type { EventQueue } from './queue.ts'
 
 /** An event before it is delivered: its place in the order is not known yet. */
 type Draft = Omit<AgentEvent, 'seq'> & { readonly type: EventType }
+
+/** What its layers have made of an event. Nothing where one dropped it. */
+type Passed = Draft | undefined
 
 interface Pending {
   readonly draft: Draft
@@ -58,11 +60,19 @@ export class Emitter {
     const chain = source?.inEventPass ? undefined : this.#run.chains.forEvent(type)
     if (!chain && !this.#queue) return
     const draft = this.#draft(type, fields, unit, place, !chain)
-    if (!chain && !this.#busy) return this.#deliver(draft)
-    return new Promise((done) => {
-      this.#pending.push({ draft, chain, unit, source: source?.layer, done })
-      if (!this.#busy) void this.#pump()
-    })
+    if (this.#busy)
+      return new Promise((done) => void this.#pending.push({ draft, chain, unit, source: source?.layer, done }))
+    return chain ? this.#first(draft, chain, unit, source?.layer) : this.#deliver(draft)
+  }
+
+  /** An event that no other holds up. Nobody waits for it where its layers and the consumer take no time, and cause no other. */
+  #first(draft: Draft, chain: Chain, unit: Unit, source: Layer | undefined): void | Promise<void> {
+    this.#busy = true
+    const passed = this.#throughLayers(draft, chain, unit, source)
+    if (passed instanceof Promise) return this.#slowly(passed)
+    const held = passed && this.#deliver(passed)
+    if (held || this.#pending.length > 0) return this.#slowly(undefined, held)
+    this.#busy = false
   }
 
   /** @param unseen no layer gets it: then it has room for its place in the order from the start, which is cheaper than a copy */
@@ -75,28 +85,45 @@ export class Emitter {
     return (sanitizer ? sanitizer.event(draft) : draft) as Draft
   }
 
+  async #slowly(passed: Promise<Passed> | undefined, held?: void | Promise<void>): Promise<void> {
+    const event = await passed
+    await (event ? this.#deliver(event) : held)
+    void this.#pump()
+  }
+
+  /** What came in meanwhile. */
   async #pump(): Promise<void> {
-    this.#busy = true
     for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
-      const draft = next.chain ? await this.#throughLayers(next, next.chain) : next.draft
-      if (draft) await this.#deliver(draft)
-      next.done()
+      const { draft, chain, unit, source, done } = next
+      const event = chain ? await this.#throughLayers(draft, chain, unit, source) : draft
+      if (event) await this.#deliver(event)
+      done()
     }
     this.#busy = false
   }
 
   /** A layer that fails never loses the event: the run fails at its loop. */
-  async #throughLayers({ draft, unit, source }: Pending, chain: Chain): Promise<Draft | undefined> {
-    const run = this.#run
-    const pass = new Pass(run, 'on_event', unit, { event: freezeFields(draft) }, undefined, source && new Set([source]))
+  #throughLayers(draft: Draft, chain: Chain, unit: Unit, source: Layer | undefined): Passed | Promise<Passed> {
+    const excluded = source && new Set([source])
+    const pass = new Pass(this.#run, 'on_event', unit, { event: freezeFields(draft) }, undefined, excluded)
+    const leaving = pass.enter(chain)
+    return leaving ? this.#left(leaving, pass, draft) : this.#outcome(pass, draft)
+  }
+
+  async #left(leaving: Promise<unknown>, pass: Pass, draft: Draft): Promise<Passed> {
     try {
-      await enter(chain, pass)
+      await leaving
     } catch (error) {
-      run.failAtLoop(error)
+      this.#run.failAtLoop(error)
     }
+    return this.#outcome(pass, draft)
+  }
+
+  #outcome(pass: Pass, draft: Draft): Passed {
     if (pass.decision && !structural.has(draft.type)) return undefined
     const event = pass.fields.event as Draft
-    return event === draft || !run.sanitizer ? event : run.sanitizer.event(event)
+    const { sanitizer } = this.#run
+    return event === draft || !sanitizer ? event : sanitizer.event(event)
   }
 
   #deliver(draft: Draft): void | Promise<void> {

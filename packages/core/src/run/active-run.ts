@@ -1,5 +1,4 @@
-import { enter } from '../chain/compile.ts'
-import type { Chain, Chains } from '../chain/compile.ts'
+import type { Chains } from '../chain/compile.ts'
 import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
@@ -188,15 +187,29 @@ export class ActiveRun implements AgentParts, RunParts {
     }
   }
 
-  /** Sends a pass through a point's layers, if it has any, and then checks the run's flags. */
-  through(point: Point, unit: Unit, fields: Record<string, unknown>, options?: ThroughOptions): Promise<Pass> | undefined {
+  /**
+   * Sends a pass through a point's layers, if it has any, and then checks the run's flags.
+   *
+   * @returns a promise where a layer takes its time
+   */
+  through(
+    point: Point,
+    unit: Unit,
+    fields: Record<string, unknown>,
+    { exit = false, yesUpTo = Infinity, excluded }: ThroughOptions = {},
+  ): Pass | Promise<Pass> | undefined {
     const chain = this.chains.at[point]
-    return chain && this.#send(chain, new Pass(this, point, unit, fields, undefined, options?.excluded), options)
+    if (!chain) return undefined
+    const pass = new Pass(this, point, unit, fields, undefined, excluded)
+    pass.yesUpTo = yesUpTo
+    const leaving = pass.enter(chain)
+    if (leaving) return this.#left(leaving, pass, exit)
+    if (!exit) this.check()
+    return pass
   }
 
-  async #send(chain: Chain, pass: Pass, { exit = false, yesUpTo = Infinity }: ThroughOptions = {}): Promise<Pass> {
-    pass.yesUpTo = yesUpTo
-    await enter(chain, pass)
+  async #left(leaving: Promise<unknown>, pass: Pass, exit: boolean): Promise<Pass> {
+    await leaving
     if (!exit) this.check()
     return pass
   }

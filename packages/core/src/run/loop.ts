@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Chain } from '../chain/compile.ts'
 import { Pass } from '../chain/pass.ts'
 import { SessionBusyError } from '../errors.ts'
@@ -102,7 +101,7 @@ async function aroundRun(run: ActiveRun, chain: Chain, work: () => Promise<RunRe
     const signal = pass.fields.signal as AbortSignal | undefined
     return signal ? run.under(signal, guarded) : guarded()
   })
-  return (await enter(chain, pass)) as RunResult
+  return (await pass.enter(chain)) as RunResult
 }
 
 async function turns(run: ActiveRun, notes: readonly Message[], answer: Input | undefined): Promise<RunResult> {

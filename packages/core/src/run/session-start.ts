@@ -37,7 +37,8 @@ export function notesTaken({ session }: ActiveRun): void {
 /** on_session_end, for a session that was started: its layers have so many milliseconds together, then they are given up. */
 export function endSession(run: ActiveRun, reason: string, timeoutMs: number): void | Promise<void> {
   const ended = started.delete(run.session) && run.through('on_session_end', run.unit, { reason }, { exit: true })
-  if (ended) return waitFor(ended, run, reason, timeoutMs)
+  // Layers that take no time need no limit.
+  if (ended instanceof Promise) return waitFor(ended, run, reason, timeoutMs)
 }
 
 async function waitFor(ended: Promise<unknown>, run: ActiveRun, reason: string, timeoutMs: number): Promise<void> {

@@ -60,7 +60,8 @@ function statusOf(run: ActiveRun, end: TurnEnd): TurnStatus {
 }
 
 async function beforeTurn(run: ActiveRun, unit: Unit): Promise<TurnEnd | undefined> {
-  const pass = await run.through('before_turn', unit, { maxTurns: run.maxTurns, session: run.handle.session })
+  const asking = run.through('before_turn', unit, { maxTurns: run.maxTurns, session: run.handle.session })
+  const pass = asking instanceof Promise ? await asking : asking
   if (!pass) return undefined
   run.maxTurns = pass.fields.maxTurns as number
   const { decision } = pass
@@ -94,7 +95,8 @@ async function afterTurn(
   await told
   const result: TurnResult = deepFreeze({ turn: unit.turn, status, ...(message ? { message } : {}), toolResults })
   try {
-    const pass = await run.through('after_turn', unit, { result, maxTurns: run.maxTurns }, { exit: true })
+    const asking = run.through('after_turn', unit, { result, maxTurns: run.maxTurns }, { exit: true })
+    const pass = asking instanceof Promise ? await asking : asking
     if (!pass) return
     run.maxTurns = pass.fields.maxTurns as number
     if (pass.decision?.kind === 'stop') run.stopping ??= pass.decision.reason

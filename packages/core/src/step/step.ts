@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Layer, Unit } from '../chain/layer.ts'
 import { freezeRequest, Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
@@ -63,7 +62,7 @@ export class Step {
     return this.#excluded ? 'helper' : 'step'
   }
 
-  #through(point: Point, more: object): Promise<Pass> | undefined {
+  #through(point: Point, more: object): Pass | Promise<Pass> | undefined {
     const run = this.#run
     if (!run.chains.at[point]) return undefined
     const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, ...more }
@@ -71,7 +70,8 @@ export class Step {
   }
 
   async #prepare(): Promise<StepOutcome> {
-    const pass = await this.#through('before_llm_step', { session: this.#run.handle.session })
+    const asking = this.#through('before_llm_step', { session: this.#run.handle.session })
+    const pass = asking instanceof Promise ? await asking : asking
     const decision = pass?.decision
     if (decision?.kind === 'deny') return { denied: decision.reason }
     if (decision?.kind === 'replace_result') this.#supplied = stepOf(decision.result as LLMStep | string)
@@ -98,7 +98,7 @@ export class Step {
     const pass = chain && this.#passAround()
     let step: LLMStep
     try {
-      step = this.#whole(pass ? ((await enter(chain, pass)) as LLMStep) : await this.#work())
+      step = this.#whole(pass ? ((await pass.enter(chain)) as LLMStep) : await this.#work())
     } catch (thrown) {
       run.check()
       const own = pass !== undefined && pass.workError?.error !== thrown
@@ -108,7 +108,7 @@ export class Step {
     const request = pass ? (pass.fields.request as StepRequest) : this.#request
     const passing = this.#through('after_llm_step', { request, step })
     if (passing) {
-      const after = await passing
+      const after = passing instanceof Promise ? await passing : passing
       step = this.#whole(after.fields.step as LLMStep)
       const { decision } = after
       if (decision?.kind === 'stop') {

@@ -84,7 +84,7 @@ export class Call extends Unit {
     point: Point,
     more?: Record<string, unknown>,
     options?: Parameters<ActiveRun['through']>[3],
-  ): Promise<Pass> | undefined {
+  ): Pass | Promise<Pass> | undefined {
     return this.run.chains.at[point] && this.run.through(point, this, this.fields(more), options)
   }
 

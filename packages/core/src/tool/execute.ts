@@ -1,4 +1,3 @@
-import { enter } from '../chain/compile.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
@@ -74,7 +73,7 @@ async function executeOnce(call: Call, attempt: number): Promise<Outcome | Retry
   const chain = run.chains.at.around_tool
   const pass = chain && passAround(call, tool, attempt)
   try {
-    return { result: pass ? toResult(await enter(chain, pass)) : await invoke(call, tool, attempt) }
+    return { result: pass ? toResult(await pass.enter(chain)) : await invoke(call, tool, attempt) }
   } catch (thrown) {
     if (run.cancellation.error) throw run.cancellation.error
     if (pass && pass.workError?.error !== thrown) throw thrown
@@ -106,7 +105,8 @@ async function check(call: Call, outcome: Outcome, attempt: number, durationMs: 
   const { result } = outcome
   try {
     // A failure of an event's layer is none of this call's; a cancel is.
-    const pass = await call.through('after_tool', { result, executed, durationMs }, { exit: true })
+    const asking = call.through('after_tool', { result, executed, durationMs }, { exit: true })
+    const pass = asking instanceof Promise ? await asking : asking
     if (!pass) return outcome
     if (run.cancellation.error) throw run.cancellation.error
     const { decision, context, fields } = pass

@@ -61,11 +61,13 @@ async function askGates(call: Call, checked: Checked, editor?: Layer): Promise<V
     judged = call.args
     const invalid = await (hook ? validate(call) : checked)
     if (invalid) return answerInvalid(call, invalid, hook?.writer ?? editor)
-    permission = await call.through('on_permission')
+    const asking = call.through('on_permission')
+    permission = asking instanceof Promise ? await asking : asking
     if (permission?.decision?.kind === 'deny') return deny(call, permission.decision.reason, permission.by)
     // It is asked once, and on_permission again about what it made of the arguments.
     if (hook) break
-    hook = await call.through('before_tool')
+    const preparing = call.through('before_tool')
+    hook = preparing instanceof Promise ? await preparing : preparing
     if (!hook) break
     call.addContext(hook.context)
     call.args = hook.fields.args as JsonObject

@@ -113,7 +113,7 @@ class AgentBase<Meta> {
     try {
       return this.#start(input, options ?? {}).result
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject(error)
     }
   }
 

@@ -89,7 +89,8 @@ function copyFields(fields: Record<string, unknown>, copies: Map<object, unknown
     if (value === undefined) continue
     const made = typeof value === 'object' ? copyOf(value, copies) : value
     // An assignment to `__proto__` would set the prototype.
-    if (key === '__proto__') Object.defineProperty(copy, key, { value: made, enumerable: true, writable: true, configurable: true })
+    if (key === '__proto__')
+      Object.defineProperty(copy, key, { value: made, enumerable: true, writable: true, configurable: true })
     else copy[key] = made
   }
   return copy

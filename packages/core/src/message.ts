@@ -141,6 +141,7 @@ function mapStrings(value: Json, rewrite: (text: string) => string): Json {
 export function callsOf({ role, content }: Message): ToolCallPart[] {
   const calls: ToolCallPart[] = []
   // By index: methods and iterators of frozen arrays are several times slower.
-  if (role === 'assistant') for (let i = 0; i < content.length; i++) if (content[i]?.type === 'tool_call') calls.push(content[i] as ToolCallPart)
+  if (role === 'assistant')
+    for (let i = 0; i < content.length; i++) if (content[i]?.type === 'tool_call') calls.push(content[i] as ToolCallPart)
   return calls
 }

@@ -60,8 +60,7 @@ export class Emitter {
     const chain = source?.inEventPass ? undefined : this.#run.chains.forEvent(type)
     if (!chain && !this.#queue) return
     const draft = this.#draft(type, fields, unit, place, !chain)
-    if (this.#busy)
-      return new Promise((done) => void this.#pending.push({ draft, chain, unit, source: source?.layer, done }))
+    if (this.#busy) return new Promise((done) => void this.#pending.push({ draft, chain, unit, source: source?.layer, done }))
     return chain ? this.#first(draft, chain, unit, source?.layer) : this.#deliver(draft)
   }
 

@@ -314,7 +314,7 @@ export class ActiveRun implements AgentParts, RunParts {
     try {
       storing = this.handle.append(messages)
     } catch (error) {
-      storing = Promise.reject(error as Error)
+      storing = Promise.reject(error)
     }
     if (storing) return this.#stored(storing, messages)
     this.added.push(...messages)

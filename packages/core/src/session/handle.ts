@@ -48,10 +48,7 @@ export class SessionHandle {
   #byHook(write: Write, messages: readonly Message[]): void | Promise<void> {
     if (!this.#open) {
       const { id } = this.#stored
-      throw new KoagentError(
-        'session_released',
-        `session '${id}': the run of this ctx.session is over; keep the session itself`,
-      )
+      throw new KoagentError('session_released', `session '${id}': the run of this ctx.session is over; keep the session itself`)
     }
     this.#onWrite()
     return this.#write(write, messages)

@@ -80,8 +80,7 @@ function learn(sound: Sound, messages: readonly Message[], start: number): strin
     open = message ? callsOf(message) : []
     for (const call of open) {
       const { callId, toolName } = call
-      if (!callId || callIds.has(callId))
-        return refuse(`messages[${i}] has a call id that is empty or not unique: '${callId}'`)
+      if (!callId || callIds.has(callId)) return refuse(`messages[${i}] has a call id that is empty or not unique: '${callId}'`)
       callIds.add(callId)
       added.push(callId)
       if (!isLegalName(toolName)) illegal.push(call)

@@ -57,7 +57,10 @@ const shapes: ReadonlyMap<string, (part: { readonly [field: string]: unknown }) 
   ['reasoning_delta', ({ text, blockId = '' }) => isText(text) && isText(blockId)],
   ['reasoning_end', ({ blockId = '' }) => isText(blockId)],
   ['tool_call_delta', ({ callId, toolName, delta }) => isText(callId) && isText(toolName) && isText(delta)],
-  ['tool_call', ({ callId = '', toolName, args }) => isText(callId) && isText(toolName) && (isText(args ?? '') || typeof args === 'object')],
+  [
+    'tool_call',
+    ({ callId = '', toolName, args }) => isText(callId) && isText(toolName) && (isText(args ?? '') || typeof args === 'object'),
+  ],
   ['usage', ({ usage }) => isObject(usage) && Number.isFinite(usage['inputTokens']) && Number.isFinite(usage['outputTokens'])],
   ['finish', ({ reason }) => isText(reason)],
 ])

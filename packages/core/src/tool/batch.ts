@@ -89,6 +89,9 @@ async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: B
         const answer = await gate(call, () => consult(call, verdict))
         if (answer) await start(call, answer)
       })
+    } else if (verdict.replaced) {
+      // There is nothing to run beside others: if its after_tool fails, none of those behind it starts.
+      await start(call, verdict)
     } else open.push(start(call, verdict))
   }
   for (const question of questions) open.push(question())

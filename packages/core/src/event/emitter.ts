@@ -81,7 +81,7 @@ export class Emitter {
     const draft = unseen
       ? { type, seq: 0, id, runId, agent: agent.name, path, turn, ...fields }
       : { type, id, runId, agent: agent.name, path, turn, ...fields }
-    return (sanitizer ? sanitizer.event(draft) : draft) as Draft
+    return sanitizer ? sanitizer.event(draft) : draft
   }
 
   async #slowly(passed: Promise<Passed> | undefined, held?: void | Promise<void>): Promise<void> {

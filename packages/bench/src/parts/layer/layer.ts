@@ -15,8 +15,8 @@ export const layer: Part = {
       styles.map((style) => ({
         contender,
         style,
-        few: { process: 'layer', lane: { part: 'layer', contender, variant: `${few}, ${style}` } },
-        many: { process: 'layer', lane: { part: 'layer', contender, variant: `${many}, ${style}` } },
+        few: { process: style, lane: { part: 'layer', contender, variant: `${few}, ${style}` } },
+        many: { process: style, lane: { part: 'layer', contender, variant: `${many}, ${style}` } },
       })),
     )
     const { samples, failures } = await measure(

@@ -33,7 +33,7 @@ function placesWith(counts: readonly number[]): readonly Place[] {
   const own = contenderNames.flatMap((contender) =>
     // Nothing can be hung into the loop.
     (contender === 'loop' ? [0] : counts).map((count) => ({
-      process: contender,
+      process: `${contender}, ${count}`,
       lane: { part: 'run', contender, variant: variantOf(count) },
     })),
   )

@@ -67,7 +67,7 @@ function shrunk(by: number): readonly Growth[] {
 }
 
 function placeOf({ what }: Growth, size: number): Place {
-  return { process: 'scale', lane: { part: 'scale', contender: what, variant: String(size) } }
+  return { process: what, lane: { part: 'scale', contender: what, variant: String(size) } }
 }
 
 /** What the figures say about the goals of this part. */

@@ -19,7 +19,10 @@ export const stream: Part = {
 
 const places: readonly Place[] = [
   ...contenderNames.flatMap((contender) =>
-    variantsOf(contender).map((variant) => ({ process: contender, lane: { part: 'stream', contender, variant } })),
+    variantsOf(contender).map((variant) => ({
+      process: `${contender}, ${variant}`,
+      lane: { part: 'stream', contender, variant },
+    })),
   ),
   ...['loop', 'koagent'].map((contender) => ({
     process: 'loop and koagent',

@@ -1,6 +1,9 @@
 import type { Json } from './json.ts'
 import { newMark } from './mark.ts'
 
+/** What is to be frozen, while it is built. */
+export type Open<T> = { -readonly [Field in keyof T]: T[Field] }
+
 /** What was frozen all the way down as a whole, so that a frozen history is never walked twice. */
 const frozen = newMark<true>()
 

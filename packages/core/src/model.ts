@@ -1,3 +1,4 @@
+import type { Open } from './freeze.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { AssistantMessage, Message, ToolCallPart } from './message.ts'
 
@@ -94,7 +95,7 @@ export const noUsage: Usage = Object.freeze({ inputTokens: 0, outputTokens: 0 })
 
 /** The sum of two usages. A count that neither has stays absent. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
+  const sum: Open<Usage> = {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
   }

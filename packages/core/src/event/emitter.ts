@@ -64,6 +64,19 @@ export class Emitter {
     return chain ? this.#first(draft, chain, unit, source?.layer) : this.#deliver(draft)
   }
 
+  /** A piece of the answer. There may be a thousand of them in a second, so where no layer asked for them they take the shortest way. */
+  text(text: string, attempt: number, unit: Unit): void | Promise<void> {
+    const { runId, agent, path, chains } = this.#run
+    const { op: stepId, turn } = unit
+    if (!this.#queue || this.#busy || this.#ended || chains.forEvent('text_delta'))
+      return this.emit('text_delta', { stepId, attempt, text }, unit)
+    const id = `${runId}/${stepId}#${unit.count++}`
+    const seq = this.#seq++
+    return this.#queue.push(
+      Object.freeze({ type: 'text_delta', seq, id, runId, agent: agent.name, path, turn, stepId, attempt, text }),
+    )
+  }
+
   /** An event that no other holds up. Nobody waits for it where its layers and the consumer take no time, and cause no other. */
   #first(draft: Draft, chain: Chain, unit: Unit, source: Layer | undefined): void | Promise<void> {
     this.#busy = true

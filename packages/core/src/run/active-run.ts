@@ -223,6 +223,10 @@ export class ActiveRun implements AgentParts, RunParts {
     return this.#emitter.emit(type, fields, unit, source)
   }
 
+  emitText(text: string, attempt: number, unit: Unit): void | Promise<void> {
+    return this.#emitter.text(text, attempt, unit)
+  }
+
   emitCustom(name: string, data: unknown, pass: Pass, layer: Layer): void {
     void this.emit(
       'custom',

@@ -1,4 +1,5 @@
 import { copyJson, deepFreeze, freezeFields, freezeOuter } from '../freeze.ts'
+import type { Open } from '../freeze.ts'
 import { isObject } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -8,8 +9,6 @@ import type { LLMStep, ModelPart, ModelToolCall, Usage } from '../model.ts'
 import { uniqueCallId } from '../session/repair.ts'
 import { mishap } from './author.ts'
 import type { Author } from './author.ts'
-
-type Open<T> = { -readonly [K in keyof T]: T[K] }
 
 /** What the ids and names of a provider become. */
 export interface Naming {
@@ -114,8 +113,10 @@ export class Assembler {
   step(author: Author): LLMStep {
     if (!this.#finish) throw mishap(author, 'ended its answer without a finish', 'model_stream_cut')
     const { reason, rawReason, providerData } = this.#finish
-    const [unfinished] = this.#announced?.values() ?? []
-    if (unfinished !== undefined) throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
+    if (this.#announced && this.#announced.size > 0) {
+      const [unfinished] = this.#announced.values()
+      throw mishap(author, `never completed its call '${unfinished}'`, 'model_stream_cut')
+    }
     const content = this.content.filter(hasContent)
     if (content.length === 0 && reason !== 'stop' && reason !== 'tool_calls')
       throw mishap(author, `gave an empty answer and ended with '${rawReason ?? reason}'`, 'model_empty')
@@ -126,14 +127,10 @@ export class Assembler {
       freezeFields(part)
     }
     const message = freezeOuter(messageBy(author, Object.freeze(content), deepFreeze(providerData)))
-    this.whole = Object.freeze({
-      message,
-      toolCalls: Object.freeze(callsOf(message)),
-      finishReason: reason,
-      usage: deepFreeze(this.usage),
-      ...(rawReason !== undefined && { rawFinishReason: rawReason }),
-    })
-    return this.whole
+    const toolCalls = Object.freeze(callsOf(message))
+    const step: Open<LLMStep> = { message, toolCalls, finishReason: reason, usage: deepFreeze(this.usage) }
+    if (rawReason !== undefined) step.rawFinishReason = rawReason
+    return (this.whole = Object.freeze(step))
   }
 
   /** What is kept of a step that ended early: complete parts; reasoning only with what the provider wants back. */

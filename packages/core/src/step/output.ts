@@ -25,8 +25,7 @@ export class Output {
 
   text(text: string): void | Promise<void> {
     this.#out = true
-    if (!this.#audible) return
-    return this.#tell('text_delta', { stepId: this.#unit.op, attempt: this.attempt, text })
+    if (this.#audible) return this.#run.emitText(text, this.attempt, this.#unit)
   }
 
   reasoning(text: string, blockId: string | undefined): void | Promise<void> {
@@ -74,7 +73,7 @@ export class Output {
     if (text) await this.text(text)
   }
 
-  #tell<T extends 'text_delta' | 'reasoning_delta' | 'tool_args_delta' | 'step_reset' | 'retry'>(
+  #tell<T extends 'reasoning_delta' | 'tool_args_delta' | 'step_reset' | 'retry'>(
     type: T,
     fields: EventFields[T],
   ): void | Promise<void> {

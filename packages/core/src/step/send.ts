@@ -1,4 +1,5 @@
 import { deepFreeze } from '../freeze.ts'
+import type { Open } from '../freeze.ts'
 import type { StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import { callsOf } from '../message.ts'
@@ -35,13 +36,13 @@ export function outgoing(
   const isLegal = legal && history.problem === undefined && history.illegal.length === 0
   const names = isLegal ? unchanged : mapped(tools, messages)
   const choice = typeof toolChoice === 'object' ? { toolName: names.toProvider(toolChoice.toolName) } : toolChoice
-  const request: ModelRequest = {
+  const request: Open<ModelRequest> = {
     messages: isLegal && isAllFor(model.provider, history) ? messages : forProvider(messages, model.provider, names),
     tools: isLegal ? legal : tools.map((tool) => specOf(tool, names)),
-    ...(system !== undefined && { system }),
-    ...(choice !== undefined && { toolChoice: choice }),
-    ...(settings !== undefined && { settings }),
   }
+  if (system !== undefined) request.system = system
+  if (choice !== undefined) request.toolChoice = choice
+  if (settings !== undefined) request.settings = settings
   const problem = checkRequest(request, known)
   if (problem === undefined) return { request, fromProvider: names.fromProvider }
   throw mishap(authorOf(model), `was not sent the request that ${author} made: ${problem}`, 'bad_request', false)

@@ -4,6 +4,7 @@ import type { Pass } from '../chain/pass.ts'
 import { ToolError } from '../errors.ts'
 import type { CallFields, EventFields, ToolStatus } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
+import type { Open } from '../freeze.ts'
 import type { Point } from '../hooks.ts'
 import type { JsonObject } from '../json.ts'
 import { textOf } from '../message.ts'
@@ -17,9 +18,6 @@ import { capResult } from './serialise.ts'
 /** Default caps of results, in UTF-16 characters: of one, and of all of a batch together. */
 export const maxResultChars = 50_000
 const maxBatchChars = 200_000
-
-/** While it is built. */
-type Open<T> = { -readonly [Field in keyof T]: T[Field] }
 
 /** What the calls of one step share. */
 export interface BatchOf {

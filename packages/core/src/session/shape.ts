@@ -6,27 +6,42 @@ type Fields = { readonly [field: string]: unknown }
 
 const contentTypes = ['text', 'image', 'file']
 
-/** The types of part that a message of each role may have. */
-const roles: ReadonlyMap<unknown, readonly string[]> = new Map([
-  ['system', ['text']],
-  ['user', contentTypes],
-  ['assistant', ['text', 'reasoning', 'tool_call']],
-  ['tool', ['tool_result']],
-])
+/** The types of part that a message of this role may have. */
+function typesOf(role: unknown): readonly string[] | undefined {
+  switch (role) {
+    case 'system':
+      return textTypes
+    case 'user':
+      return contentTypes
+    case 'assistant':
+      return assistantTypes
+    case 'tool':
+      return toolTypes
+    default:
+  }
+}
 
-const hasText = ({ text }: Fields): boolean => isString(text)
-const hasData = ({ mediaType, data, url }: Fields): boolean => isString(mediaType) && (isString(data) || isString(url))
-const hasCall = ({ callId, toolName }: Fields): boolean => isString(callId) && isString(toolName)
+const textTypes = ['text']
+const assistantTypes = ['text', 'reasoning', 'tool_call']
+const toolTypes = ['tool_result']
 
-/** What a part of each type must have. */
-const parts: ReadonlyMap<unknown, (part: Fields) => boolean> = new Map([
-  ['text', hasText],
-  ['reasoning', hasText],
-  ['image', hasData],
-  ['file', hasData],
-  ['tool_call', (part) => hasCall(part) && isObject(part['args'])],
-  ['tool_result', (part) => hasCall(part) && isToolResult(part)],
-])
+/** Has a part what its type needs? */
+function isWhole(part: Fields): boolean {
+  switch (part['type']) {
+    case 'text':
+    case 'reasoning':
+      return isString(part['text'])
+    case 'image':
+    case 'file':
+      return isString(part['mediaType']) && (isString(part['data']) || isString(part['url']))
+    case 'tool_call':
+      return isString(part['callId']) && isString(part['toolName']) && isObject(part['args'])
+    case 'tool_result':
+      return isString(part['callId']) && isString(part['toolName']) && isToolResult(part)
+    default:
+      return false
+  }
+}
 
 /**
  * @param where whose it is, for the error
@@ -35,7 +50,7 @@ const parts: ReadonlyMap<unknown, (part: Fields) => boolean> = new Map([
  */
 export function checkMessage(message: unknown, where: string, at?: number): asserts message is Message {
   const { role, content } = (isObject(message) ? message : {}) as { readonly role?: string; readonly content?: unknown }
-  const types = role === undefined ? undefined : roles.get(role)
+  const types = typesOf(role)
   const isMessage = types && Array.isArray(content)
   if (isMessage && wrongIn(content, types) < 0) return
   const whose = at === undefined ? where : `${where}: messages[${at}]`
@@ -62,7 +77,7 @@ function wrongIn(content: readonly unknown[], types: readonly unknown[]): number
 }
 
 function isPart(part: unknown, types: readonly unknown[]): boolean {
-  return isObject(part) && types.includes(part['type']) && parts.get(part['type'])?.(part) === true
+  return isObject(part) && types.includes(part['type']) && isWhole(part)
 }
 
 function isString(value: unknown): boolean {

@@ -16,7 +16,10 @@ export interface Model {
 }
 
 export interface ModelOptions {
-  /** Aborts the call: a run that is cancelled, a step that timed out. */
+  /**
+   * Aborts the call: a run that is cancelled, a step that timed out. Made when it is first read; whoever wraps a model hands its options on as they
+   * are, since a spread of them leaves it out.
+   */
   readonly signal: AbortSignal
 }
 

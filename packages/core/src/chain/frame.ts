@@ -223,11 +223,11 @@ export class Frame {
 
   #passOn(value: unknown): unknown {
     const { pass } = this
-    const { refine } = pass
+    const { refiner } = pass
     deepFreeze(value)
-    if (!refine) return this.#leave(false, value)
+    if (!refiner) return this.#leave(false, value)
     this.#close(value)
-    return refine(value, this.layer).then(
+    return refiner.refine(value, pass, this.layer).then(
       (refined) => pass.tell(false, refined),
       (error: unknown) => pass.tell(true, error),
     )

@@ -27,6 +27,11 @@ interface TransformOf {
 const ready = Promise.resolve()
 const none: readonly never[] = Object.freeze([])
 
+/** Makes of what a layer returned what the layers further out get. */
+export interface Refiner {
+  refine(value: unknown, pass: Pass, layer: Layer): Promise<unknown>
+}
+
 /** One way of a value or a question through the layers of one point. What its layers share lives here. */
 export class Pass {
   readonly run: ActiveRun
@@ -55,7 +60,7 @@ export class Pass {
   /** The layer that last assigned a field. */
   writer: Layer | undefined
   /** Of around_llm_step: what a layer returns in place of the inner step goes through the transforms further out. */
-  refine: ((value: unknown, layer: Layer) => Promise<unknown>) | undefined
+  refiner: Refiner | undefined
   /** What the innermost work failed with, to tell it from a layer's own failure. */
   workError: { readonly error: unknown } | undefined
   /** What a transform of this pass failed with. */

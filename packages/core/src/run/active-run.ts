@@ -106,6 +106,8 @@ export class ActiveRun implements AgentParts, RunParts {
   /** Chains in progress. */
   readonly passes: Set<Pass> = new Set()
   readonly grace: Grace = new Grace(this)
+  /** Has the session begun? */
+  hasSession = false
   turns = 0
   continuations = 0
   usage: Usage = noUsage

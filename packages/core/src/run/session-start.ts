@@ -8,13 +8,17 @@ const started = new WeakMap<Session, readonly Message[]>()
 
 /** on_session_start, before the first run of a session in this process. @returns the notes of its layers, to stand before the first message */
 export function startSession(run: ActiveRun): readonly Message[] | Promise<readonly Message[]> {
-  const { session, chains } = run
-  const pending = started.get(session)
+  const pending = started.get(run.session)
   if (pending) return pending
-  if (chains.at.on_session_start) return askLayers(run)
-  // Of a session that goes with its run, its end alone could ask.
-  if (!run.ownSession || chains.at.on_session_end) started.set(session, none)
+  if (run.chains.at.on_session_start) return askLayers(run)
+  begun(run, none)
   return none
+}
+
+function begun(run: ActiveRun, notes: readonly Message[]): void {
+  run.hasSession = true
+  // One that goes with its run needs no entry, and nobody sees it again.
+  if (!run.ownSession) started.set(run.session, notes)
 }
 
 const none: readonly Message[] = []
@@ -25,7 +29,7 @@ async function askLayers(run: ActiveRun): Promise<readonly Message[]> {
   const pass = await run.through('on_session_start', run.unit, { source, session: run.handle.session })
   const text = pass?.context
   const notes: readonly Message[] = text ? [{ role: 'user', content: [{ type: 'text', text, added: true }] }] : none
-  started.set(session, notes)
+  begun(run, notes)
   return notes
 }
 
@@ -36,7 +40,8 @@ export function notesTaken({ session }: ActiveRun): void {
 
 /** on_session_end, for a session that was started: its layers have so many milliseconds together, then they are given up. */
 export function endSession(run: ActiveRun, reason: string, timeoutMs: number): void | Promise<void> {
-  const ended = started.delete(run.session) && run.through('on_session_end', run.unit, { reason }, { exit: true })
+  const isOver = run.ownSession ? run.hasSession : started.delete(run.session)
+  const ended = isOver && run.through('on_session_end', run.unit, { reason }, { exit: true })
   // Layers that take no time need no limit.
   if (ended instanceof Promise) return waitFor(ended, run, reason, timeoutMs)
 }

@@ -31,10 +31,7 @@ export class SessionHandle {
 
   /** What hooks get that may write. */
   get session(): Session {
-    return (this.#session ??= standsFor(
-      new OpenView(this.#stored, (write, messages) => this.#byHook(write, messages)),
-      this.#stored,
-    ))
+    return (this.#session ??= standsFor(new OpenView(this.#stored, this), this.#stored))
   }
 
   append(messages: readonly Message[]): void | Promise<void> {
@@ -45,7 +42,8 @@ export class SessionHandle {
     return this.#write('replace', messages)
   }
 
-  #byHook(write: Write, messages: readonly Message[]): void | Promise<void> {
+  /** A write of a hook. */
+  byHook(write: Write, messages: readonly Message[]): void | Promise<void> {
     if (!this.#open) {
       const { id } = this.#stored
       throw new KoagentError('session_released', `session '${id}': the run of this ctx.session is over; keep the session itself`)
@@ -90,13 +88,19 @@ class View implements SessionView {
 }
 
 class OpenView extends View implements Session {
-  readonly append: Session['append']
-  readonly replace: Session['replace']
+  readonly #handle: SessionHandle
 
-  constructor(stored: Session, write: (write: Write, messages: readonly Message[]) => void | Promise<void>) {
+  constructor(stored: Session, handle: SessionHandle) {
     super(stored)
-    this.append = (messages) => write('append', messages)
-    this.replace = (messages) => write('replace', messages)
+    this.#handle = handle
     Object.freeze(this)
+  }
+
+  append(messages: readonly Message[]): void | Promise<void> {
+    return this.#handle.byHook('append', messages)
+  }
+
+  replace(messages: readonly Message[]): void | Promise<void> {
+    return this.#handle.byHook('replace', messages)
   }
 }

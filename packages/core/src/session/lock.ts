@@ -1,11 +1,12 @@
 import { ConfigError, SessionBusyError } from '../errors.ts'
+import { newMark } from '../mark.ts'
 import type { Session } from './session.ts'
 
 /** Which run holds a session. */
 const holders = new WeakMap<object, string>()
 
 /** What a run's hooks and tools hold of a session stands for it: a run on one of those is refused too. */
-const aliases = new WeakMap<object, Session>()
+const aliases = newMark<Session>()
 
 export function standsFor<T extends object>(alias: T, session: Session): T {
   aliases.set(alias, session)

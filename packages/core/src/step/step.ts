@@ -1,5 +1,6 @@
 import type { Layer, Unit } from '../chain/layer.ts'
 import { freezeRequest, Pass } from '../chain/pass.ts'
+import type { Refiner } from '../chain/pass.ts'
 import type { Retry } from '../decision.ts'
 import { toError } from '../errors.ts'
 import { deepFreeze, freezeList } from '../freeze.ts'
@@ -23,7 +24,7 @@ import { transformed } from './transforms.ts'
 export type StepOutcome = { readonly step: LLMStep; readonly request: StepRequest } | { readonly denied: string }
 
 /** One LLM step: everything from before_llm_step to the answer that after_llm_step accepted. Stores nothing. */
-export class Step {
+export class Step implements Refiner {
   readonly #run: ActiveRun
   readonly #unit: Unit
   readonly #excluded: ReadonlySet<Layer> | undefined
@@ -124,7 +125,7 @@ export class Step {
   #passAround(): Pass {
     const fields = { request: this.#request, attempt: this.attempt, purpose: this.#purpose, signal: undefined }
     const pass: Pass = new Pass(this.#run, 'around_llm_step', this.#unit, fields, () => this.#work(pass), this.#excluded)
-    pass.refine = (value, { index }) => this.#refined(value as LLMStep, pass, index)
+    pass.refiner = this
     return pass
   }
 
@@ -171,7 +172,8 @@ export class Step {
   }
 
   /** A layer answered in the place of what stands inside it: the transforms further out apply to its answer too. */
-  async #refined(step: LLMStep, pass: Pass, index: number): Promise<LLMStep> {
+  async refine(value: unknown, pass: Pass, { index }: Layer): Promise<LLMStep> {
+    const step = value as LLMStep
     return pass.transforms.some(({ layer }) => layer.index < index) ? this.#retell(step, pass, index) : this.#whole(step)
   }
 

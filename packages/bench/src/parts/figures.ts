@@ -13,24 +13,31 @@ export function figuresOf(samples: ReadonlyMap<Place, readonly number[]>, unit: 
     unit,
     min: least(values),
     median: median(values),
+    rounds: values,
   }))
 }
 
 /** The same figures beside the loop's and koagent's, both without middleware. */
 export function compared(figures: readonly Figure[], none: string): Figure[] {
   return figures.map((figure) => {
-    const toFloor = ratio(figure.min, valueOf(figures, 'loop', figure.variant === together ? together : none))
-    const toKoagent = ratio(figure.min, valueOf(figures, 'koagent', figure.variant === together ? together : none))
+    const toFloor = ratio(figure, figureOf(figures, 'loop', figure.variant === together ? together : none))
+    const toKoagent = ratio(figure, figureOf(figures, 'koagent', figure.variant === together ? together : none))
     return { ...figure, ...(toFloor !== undefined && { toFloor }), ...(toKoagent !== undefined && { toKoagent }) }
   })
 }
 
-/** A figure's least value, where there is one. */
-export function valueOf(figures: readonly Figure[], contender: string, variant: string): number | undefined {
-  return figures.find((figure) => figure.contender === contender && figure.variant === variant)?.min
+export function figureOf(figures: readonly Figure[], contender: string, variant: string): Figure | undefined {
+  return figures.find((figure) => figure.contender === contender && figure.variant === variant)
 }
 
-/** a / b, where both are known. */
-export function ratio(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? undefined : a / b
+/**
+ * How many times one is the other, where both are known: the median over the rounds, of what was measured in the same round. A shared machine is
+ * slow for minutes and then fast again; what is measured within seconds has that in common.
+ */
+export function ratio(a: Figure | undefined, b: Figure | undefined): number | undefined {
+  if (!a || !b) return undefined
+  const { rounds = [a.min] } = a
+  const others = b.rounds ?? [b.min]
+  if (rounds.length !== others.length) return a.min / b.min
+  return median(rounds.map((value, round) => value / (others[round] ?? NaN)))
 }

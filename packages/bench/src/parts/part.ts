@@ -8,6 +8,8 @@ export interface Figure {
   readonly min: number
   /** Over all rounds; absent where there is one value only. */
   readonly median?: number
+  /** The value of each round, in their order. */
+  readonly rounds?: readonly number[]
   /** Times the hand-written loop. */
   readonly toFloor?: number
   /** Times koagent. */

@@ -1,6 +1,6 @@
 import { fiveMiddlewares, noMiddleware, sameSource } from '../contenders/contender.ts'
 import { peerNames } from '../contenders/contenders.ts'
-import { valueOf } from '../parts/figures.ts'
+import { figureOf } from '../parts/figures.ts'
 import { rounded } from '../parts/part.ts'
 import type { Figure } from '../parts/part.ts'
 import type { Results } from './results.ts'
@@ -64,7 +64,7 @@ function streamBars(figures: readonly Figure[]): readonly Bar[] {
 
 /** One, or none where there is no figure. */
 function bar(figures: readonly Figure[], label: string, contender: string, variant: string): Bar[] {
-  const value = valueOf(figures, contender, variant)
+  const value = figureOf(figures, contender, variant)?.min
   return value === undefined ? [] : [{ label, value, own: contender === 'koagent' }]
 }
 

@@ -1,6 +1,6 @@
 import { least, median } from '../../measure/statistics.ts'
 import { measure } from '../../measure/rounds.ts'
-import { ratio, valueOf } from '../figures.ts'
+import { ratio, figureOf } from '../figures.ts'
 import { atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
 import { few, layerPoints, many, raw, styles } from './lanes.ts'
@@ -29,7 +29,14 @@ export const layer: Part = {
       const perLayer = (difference: number): number => (difference * 1_000) / (many - few)
       const differences = high.map((value, round) => perLayer(value - (low[round] ?? NaN)))
       return [
-        { contender, variant: style, unit: 'ns/layer', min: perLayer(least(high) - least(low)), median: median(differences) },
+        {
+          contender,
+          variant: style,
+          unit: 'ns/layer',
+          min: perLayer(least(high) - least(low)),
+          median: median(differences),
+          rounds: differences,
+        },
       ]
     })
     return { figures, verdicts: layerVerdicts(figures), failures }
@@ -40,7 +47,7 @@ export const layer: Part = {
 export function layerVerdicts(figures: readonly Figure[]): Verdict[] {
   return layerPoints.flatMap((point) =>
     styles.map((style) => {
-      const times = ratio(valueOf(figures, point, style), valueOf(figures, raw, style))
+      const times = ratio(figureOf(figures, point, style), figureOf(figures, raw, style))
       return atMost(`${point}, ${style}: at most 2.5 × ${raw}`, times, 2.5)
     }),
   )

@@ -2,7 +2,7 @@ import { contenderNames, peerNames } from '../../contenders/contenders.ts'
 import type { PeerName } from '../../contenders/contenders.ts'
 import type { Place } from '../../measure/crew.ts'
 import { measure } from '../../measure/rounds.ts'
-import { compared, figuresOf, ratio, together, valueOf } from '../figures.ts'
+import { compared, figuresOf, ratio, together, figureOf } from '../figures.ts'
 import { atLeast, atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
 import { variantOf } from './lanes.ts'
@@ -47,7 +47,7 @@ function placesWith(counts: readonly number[]): readonly Place[] {
 
 /** What the figures say about the goals of this part. */
 export function runVerdicts(figures: readonly Figure[]): Verdict[] {
-  const of = (contender: string, variant: string): number | undefined => valueOf(figures, contender, variant)
+  const of = (contender: string, variant: string): Figure | undefined => figureOf(figures, contender, variant)
   return [
     atMost('0 middlewares: at most 10 × the loop, in one process', ratio(of('koagent', together), of('loop', together)), 10),
     ...peerNames.map((peer) =>

@@ -1,7 +1,7 @@
 import type { Place } from '../../measure/crew.ts'
 import { measure } from '../../measure/rounds.ts'
 import { least, median } from '../../measure/statistics.ts'
-import { ratio, valueOf } from '../figures.ts'
+import { ratio, figureOf } from '../figures.ts'
 import { atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
 
@@ -51,7 +51,8 @@ export const scale: Part = {
         const off = without === undefined ? 0 : least(samples.get(base) ?? [])
         const perUnit = (value: number): number => (without === undefined ? value : (value - off) / (size - without))
         const [min, middle] = [perUnit(least(values)), perUnit(median(values))]
-        return [{ contender: growth.what, variant: size.toLocaleString('en-US'), unit: growth.unit, min, median: middle }]
+        const rounds = values.map(perUnit)
+        return [{ contender: growth.what, variant: size.toLocaleString('en-US'), unit: growth.unit, min, median: middle, rounds }]
       }),
     )
     return { figures, verdicts: scaleVerdicts(figures, sized), failures }
@@ -74,7 +75,7 @@ function placeOf({ what }: Growth, size: number): Place {
 export function scaleVerdicts(figures: readonly Figure[], sized: readonly Growth[] = growths): Verdict[] {
   return sized.flatMap(({ what, goal, sizes }) => {
     if (!goal) return []
-    const at = (size = 0): number | undefined => valueOf(figures, what, size.toLocaleString('en-US'))
+    const at = (size = 0): Figure | undefined => figureOf(figures, what, size.toLocaleString('en-US'))
     const times = ratio(at(sizes.at(-1)), at(sizes[0]))
     return [
       atMost(

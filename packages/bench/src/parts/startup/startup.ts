@@ -4,7 +4,7 @@ import { packages, peerNames } from '../../contenders/contenders.ts'
 import { packageFolder } from '../../measure/child.ts'
 import { least, median } from '../../measure/statistics.ts'
 import type { Settings } from '../../settings.ts'
-import { ratio, valueOf } from '../figures.ts'
+import { ratio, figureOf } from '../figures.ts'
 import { atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
 import { importTime } from './import-time.ts'
@@ -84,7 +84,7 @@ function publishedBytes(): number {
 export function startupVerdicts(figures: readonly Figure[]): Verdict[] {
   return [importing, installing].flatMap((what) =>
     peerNames.map((peer) => {
-      const share = ratio(valueOf(figures, 'koagent', what), valueOf(figures, peer, what))
+      const share = ratio(figureOf(figures, 'koagent', what), figureOf(figures, peer, what))
       const verdict = atMost(`${what}: less than ${peer}`, share, 1)
       return { ...verdict, met: share !== undefined && share < 1 }
     }),

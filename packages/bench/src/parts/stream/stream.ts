@@ -3,7 +3,7 @@ import { contenderNames } from '../../contenders/contenders.ts'
 import type { ContenderName } from '../../contenders/contenders.ts'
 import type { Place } from '../../measure/crew.ts'
 import { measure } from '../../measure/rounds.ts'
-import { compared, figuresOf, ratio, together, valueOf } from '../figures.ts'
+import { compared, figuresOf, ratio, together, figureOf } from '../figures.ts'
 import { atLeast, atMost } from '../part.ts'
 import type { Figure, Part, Verdict } from '../part.ts'
 
@@ -43,7 +43,7 @@ const noise = 1.1
 
 /** What the figures say about the goals of this part. */
 export function streamVerdicts(figures: readonly Figure[]): Verdict[] {
-  const of = (contender: string, variant = noMiddleware): number | undefined => valueOf(figures, contender, variant)
+  const of = (contender: string, variant = noMiddleware): Figure | undefined => figureOf(figures, contender, variant)
   const toKoagent = (contender: string): number | undefined => ratio(of(contender), of('koagent'))
   return [
     atMost(

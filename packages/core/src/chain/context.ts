@@ -34,7 +34,7 @@ class LayerContext implements Context {
   }
 
   get session(): SessionView {
-    return this.#frame.run.sessionView
+    return this.#frame.run.handle.view
   }
 
   get runId(): string {

@@ -3,7 +3,7 @@ import { Unit } from '../chain/layer.ts'
 import type { Layer } from '../chain/layer.ts'
 import { Pass } from '../chain/pass.ts'
 import type { RunController } from '../controller.ts'
-import type { HelperRequest, SessionView } from '../ctx.ts'
+import type { HelperRequest } from '../ctx.ts'
 import type { Decision } from '../decision.ts'
 import { messageOf, originOf, toError } from '../errors.ts'
 import { Emitter } from '../event/emitter.ts'
@@ -152,10 +152,6 @@ export class ActiveRun implements AgentParts, RunParts {
   check(): void {
     if (this.cancellation.error) throw this.cancellation.error
     if (this.#eventFailure) throw this.#eventFailure.error
-  }
-
-  get sessionView(): SessionView {
-    return this.handle.view
   }
 
   get cancelled(): boolean {

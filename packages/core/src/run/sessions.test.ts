@@ -285,3 +285,20 @@ describe('a session that fails to write', () => {
     }
   })
 })
+
+test.for(modes)('a hook may take the writes of its session off it (%s)', async (mode) => {
+  const said = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
+  const wrapping: Middleware = {
+    name: 'wrapping',
+    before_run: async (ctx, next) => {
+      const { append, replace } = ctx.session
+      await append([said('first')])
+      await replace([said('instead')])
+      return next()
+    },
+  }
+  const session = memorySession()
+  const outcome = await execute(mode, new Agent({ model: answers(), middleware: [wrapping] }), 'go', { session })
+  expectWhole(outcome, session.messages)
+  expect(session.messages.slice(0, 2)).toEqual([said('instead'), said('go')])
+})

@@ -96,11 +96,12 @@ class OpenView extends View implements Session {
     Object.freeze(this)
   }
 
-  append(messages: readonly Message[]): void | Promise<void> {
-    return this.#handle.byHook('append', messages)
+  // Made when it is asked for, and whoever wraps a session may take it off: a closure in each run's view would outlive the run.
+  get append(): Session['append'] {
+    return (messages) => this.#handle.byHook('append', messages)
   }
 
-  replace(messages: readonly Message[]): void | Promise<void> {
-    return this.#handle.byHook('replace', messages)
+  get replace(): Session['replace'] {
+    return (messages) => this.#handle.byHook('replace', messages)
   }
 }

@@ -53,7 +53,7 @@ export class ToolContext implements ToolCtx {
   }
 
   get session(): ToolCtx['session'] {
-    return this.#call.run.sessionView
+    return this.#call.run.handle.view
   }
 
   get<T>(key: StateKey<T>): T {

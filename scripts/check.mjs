@@ -72,7 +72,8 @@ async function checkImports() {
       const { imports, text } = await load(join(folder, file))
       for (const { path, kind } of imports) {
         const name = packageOf(path)
-        const optional = manifest.peerDependenciesMeta?.[name]?.optional && kind !== 'dynamic-import' && !entry.includes(name)
+        const optional =
+          manifest.peerDependenciesMeta?.[name]?.optional && kind !== 'dynamic-import' && !isNamedAfter(entry, name)
         if (!declared.includes(name)) report(`imports ${path}, which its manifest does not declare`)
         else if (optional) report(`imports ${path}, an optional peer`)
       }
@@ -99,6 +100,11 @@ async function load(entry) {
     imports: Object.values(metafile.outputs).flatMap(({ imports }) => imports),
     text: outputFiles.map(({ text }) => text).join('\n'),
   }
+}
+
+/** './openai-compatible' after 'openai', './anthropic' after '@anthropic-ai/sdk'. */
+function isNamedAfter(entry, name) {
+  return entry.includes(name) || (entry !== '.' && name.includes(entry.slice(2)))
 }
 
 function packageOf(name) {

@@ -22,6 +22,12 @@ describe('mapText', () => {
     expect(result.content[0]).toEqual({ type: 'text', text: 'a' })
   })
 
+  test('drops the opaque data of a text that it changes, since that may repeat the words', () => {
+    const cited = (text: string) => ({ type: 'text', text, providerData: { cited: text } }) as const
+    const message: AssistantMessage = { role: 'assistant', content: [cited('a'), cited('B')] }
+    expect(mapText(message, shout).content).toStrictEqual([{ type: 'text', text: 'A' }, cited('B')])
+  })
+
   test('leaves the calls and the reasoning of a message alone, and adds no value', () => {
     const message: AssistantMessage = {
       role: 'assistant',

@@ -1,11 +1,17 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** Text that a person, the model, a tool or a middleware wrote. */
+/**
+ * Text that a person, the model, a tool or a middleware wrote. `cache` on content marks a good end for what is kept of a prompt between requests; providers that
+ * need no marks, or have no such cache, ignore it.
+ */
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
   /** Set on text that a middleware added (`ctx.addContext`), so that nobody takes it for the person's own words. */
   readonly added?: true
+  readonly cache?: true
+  /** What the provider that wrote it wants back with it. */
+  readonly providerData?: Json
 }
 
 /** An image: base64 `data` with its media type, or a `url`. */
@@ -14,6 +20,7 @@ export interface ImagePart {
   readonly mediaType: string
   readonly data?: string
   readonly url?: string
+  readonly cache?: true
 }
 
 /** A file: base64 `data` with its media type, or a `url`. */
@@ -23,6 +30,7 @@ export interface FilePart {
   readonly name?: string
   readonly data?: string
   readonly url?: string
+  readonly cache?: true
 }
 
 /** The model's thinking. `providerData` (a signature, encrypted text) is opaque and goes back to the same provider unchanged. */
@@ -116,16 +124,23 @@ export function textOf(message: {
   return text
 }
 
-/** Rewrites every text of a message or a tool result: its text parts, and each string in a result's `value`, which says the same once more. */
+/**
+ * Rewrites every text of a message or a tool result: its text parts, and each string in a result's `value`, which says the same once more. Opaque data
+ * of a text goes with the words that it was about.
+ */
 export function mapText<Whole extends { readonly content: readonly { readonly type: string }[]; readonly value?: Json }>(
   whole: Whole,
   rewrite: (text: string) => string,
 ): Whole {
-  const content = whole.content.map((part) =>
-    part.type === 'text' && 'text' in part ? { ...part, text: rewrite(String(part.text)) } : part,
-  )
+  const content = whole.content.map((part) => (part.type === 'text' && 'text' in part ? reworded(part, rewrite) : part))
   const value = whole.value === undefined ? {} : { value: mapStrings(whole.value, rewrite) }
   return { ...whole, content, ...value }
+}
+
+function reworded(part: { readonly text: unknown; readonly providerData?: Json }, rewrite: (text: string) => string): object {
+  const text = rewrite(String(part.text))
+  const { providerData: _, ...rest } = part
+  return text === part.text ? part : { ...rest, text }
 }
 
 function mapStrings(value: Json, rewrite: (text: string) => string): Json {

@@ -64,6 +64,31 @@ describe('a message', () => {
     expect(parts).toMatchObject([{ text: 'a', providerData: 'x' }, { text: 'b' }])
   })
 
+  test('keeps blocks of text apart that ended, each with its own data', () => {
+    const parts = content((into) => {
+      into.textEnd(undefined)
+      into.text('a')
+      into.textEnd(undefined)
+      into.text('b')
+      into.textEnd({ cited: 1 })
+      into.text('c')
+      into.reasoning('d', undefined)
+      into.textEnd(undefined)
+      into.reasoning('e', undefined)
+      into.reasoningEnd(undefined, undefined)
+      into.reasoning('f', undefined)
+      into.textEnd('alone')
+    })
+    expect(parts).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b', providerData: { cited: 1 } },
+      { type: 'text', text: 'c' },
+      { type: 'reasoning', text: 'de' },
+      { type: 'reasoning', text: 'f' },
+      { type: 'text', text: '', providerData: 'alone' },
+    ])
+  })
+
   test('is frozen, tells its author and carries opaque data of the whole answer', () => {
     const step = assembled((into) => {
       into.text('hi')

@@ -41,6 +41,8 @@ export class Assembler {
   /** Calls that were announced by deltas and are not complete: the provider's id to ours. */
   #announced: Map<string, string> | undefined
   #calls = 0
+  /** The block that ended last: nothing is added to it. */
+  #ended: AssistantPart | undefined
   #finish: Extract<ModelPart, { type: 'finish' }> | undefined
   usage: Usage = noUsage
   /** The step, once it is there. */
@@ -54,23 +56,34 @@ export class Assembler {
 
   text(text: string): void {
     const last = this.content.at(-1)
-    if (last?.type === 'text') last.text += text
+    if (last?.type === 'text' && last !== this.#ended) last.text += text
     else this.content.push({ type: 'text', text })
+  }
+
+  /** The end of a block of text, with what the provider wants back. */
+  textEnd(providerData: Json | undefined): void {
+    const last = this.content.at(-1)
+    const open = last?.type === 'text' && last !== this.#ended ? last : undefined
+    if (providerData === undefined) this.#ended = open ?? this.#ended
+    else if (open) this.#ended = Object.assign(open, { providerData })
+    else this.#ended = this.content[this.content.push({ type: 'text', text: '', providerData }) - 1]
   }
 
   reasoning(text: string, blockId: string | undefined): void {
     const last = this.content.at(-1)
-    if (last?.type === 'reasoning' && last.blockId === blockId && last.providerData === undefined) last.text += text
+    if (last?.type === 'reasoning' && last.blockId === blockId && last.providerData === undefined && last !== this.#ended)
+      last.text += text
     else this.content.push({ type: 'reasoning', text, ...(blockId !== undefined && { blockId }) })
   }
 
   /** The end of a block of reasoning, with what the provider wants back. A block may have no text at all. */
   reasoningEnd(blockId: string | undefined, providerData: Json | undefined): void {
-    if (providerData === undefined) return
     const block = this.content.findLast(
       (part): part is Open<ReasoningPart> => part.type === 'reasoning' && (blockId ?? part.blockId) === part.blockId,
     )
-    if (block && block.providerData === undefined) block.providerData = providerData
+    const open = block && block.providerData === undefined && block !== this.#ended ? block : undefined
+    if (providerData === undefined) this.#ended = open ?? this.#ended
+    else if (open) open.providerData = providerData
     else this.content.push({ type: 'reasoning', text: '', providerData, ...(blockId !== undefined && { blockId }) })
   }
 

@@ -80,6 +80,8 @@ function take(part: unknown, into: Assembler, output: Output, author: Author): v
       if (part.text === '') return
       into.text(part.text)
       return output.text(part.text)
+    case 'text_end':
+      return into.textEnd(part.providerData)
     case 'reasoning_delta':
       into.reasoning(part.text, part.blockId)
       return part.text === '' ? undefined : output.reasoning(part.text, part.blockId)

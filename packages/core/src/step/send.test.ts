@@ -128,7 +128,8 @@ describe('opaque data', () => {
       providerData: 'whole',
       content: [
         { type: 'reasoning', text: 'hm', providerData: 'signature' },
-        { type: 'text', text: 'hello' },
+        { type: 'text', text: 'hello', providerData: 'cited' },
+        { type: 'text', text: '', providerData: 'thought' },
         { type: 'tool_call', callId: 'c', toolName: 'work', args: {}, providerData: 'thought' },
       ],
     },

@@ -94,7 +94,8 @@ function isForeign(message: Message, provider: string): message is AssistantMess
 }
 
 function withoutOpaque(message: AssistantMessage): AssistantMessage {
-  return { ...clear(message), content: message.content.filter((part) => part.type !== 'reasoning').map(clear) }
+  const content = message.content.filter((part) => part.type !== 'reasoning').map(clear)
+  return { ...clear(message), content: content.filter((part) => part.type !== 'text' || part.text !== '') }
 }
 
 /** The same without opaque data. */
@@ -106,8 +107,11 @@ function clear<Whole extends object>(whole: Whole): Whole {
 /** A step that a layer supplies, as the parts that a model would have sent. */
 export async function* partsOf({ message, usage, finishReason, rawFinishReason }: LLMStep): AsyncGenerator<ModelPart> {
   for (const part of message.content) {
-    if (part.type === 'text') yield { type: 'text_delta', text: part.text }
-    else if (part.type === 'tool_call') yield { ...part, args: part.rawArgs ?? part.args }
+    if (part.type === 'text') {
+      const { providerData } = part
+      yield { type: 'text_delta', text: part.text }
+      yield { type: 'text_end', ...(providerData !== undefined && { providerData }) }
+    } else if (part.type === 'tool_call') yield { ...part, args: part.rawArgs ?? part.args }
     else {
       const { text: _, ...end } = part
       yield { ...clear(part), type: 'reasoning_delta' }

@@ -1,17 +1,8 @@
 import type { FinishReason, ModelError, ModelPart, Usage } from '@koagent/core'
+import type { AnswerReader } from '../call/read.ts'
 import { toolCallAssembler } from './tool-calls.ts'
 import { usageOf } from './usage.ts'
-import { isObject, textIn } from './values.ts'
-
-/** Turns the chunks of one answer into model parts. */
-export interface AnswerReader {
-  /** The parts of one chunk. What is no chunk gives none. */
-  push(chunk: unknown): ModelPart[]
-  /** Whether the server has named its finish reason. */
-  readonly finished: boolean
-  /** The rest: the complete tool calls, the usage, the finish. */
-  end(): ModelPart[]
-}
+import { isObject, textIn } from '../values.ts'
 
 const reasons = new Map<string, FinishReason>([
   ['stop', 'stop'],
@@ -22,8 +13,8 @@ const reasons = new Map<string, FinishReason>([
   ['error', 'error'],
 ])
 
-/** A reader for one answer. It looks only at the fields that it needs, so an odd value elsewhere never fails a stream. */
-export function answerReader(fail: (what: string) => ModelError): AnswerReader {
+/** A reader for the chunks of one chat completion. */
+export function chatReader(fail: (what: string) => ModelError): AnswerReader {
   const calls = toolCallAssembler(fail)
   let usage: Usage | undefined
   let rawReason = ''
@@ -59,12 +50,11 @@ export function answerReader(fail: (what: string) => ModelError): AnswerReader {
   }
 
   return {
-    get finished() {
+    get complete() {
       return rawReason !== ''
     },
 
     push(chunk) {
-      if (!isObject(chunk)) return []
       usage = usageOf(chunk['usage']) ?? usage
       const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined
       if (!isObject(choice)) return []

@@ -174,7 +174,7 @@ describe('an answer that is cut off', () => {
   test('by broken JSON in mid-stream is a retryable failure', async () => {
     answer = (_, response) => response.writeHead(200, sse).end(`${hi}data: {"choices":[{\n\n${end}`)
     expect(await failureOf(call())).toMatchObject({
-      message: `model 'acme/m1' sent a chunk that is no JSON: {"choices":[{`,
+      message: `model 'acme/m1' sent a payload that is no JSON: {"choices":[{`,
       retryable: true,
     })
   })
@@ -191,7 +191,7 @@ describe('an answer that is cut off', () => {
   test('before it began names what came instead', async () => {
     answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')
     expect((await failureOf(call())).message).toBe(
-      "model 'acme/m1' answered without a chat completion, with text/html; does the baseURL point to the API?",
+      "model 'acme/m1' answered without one event of an answer, with text/html; does the baseURL point to the API?",
     )
   })
 })

@@ -4,7 +4,7 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionMessageToolCall,
 } from 'openai/resources/chat/completions'
-import { isObject } from './values.ts'
+import { isObject } from '../values.ts'
 
 /** Whom a conversation is sent to. */
 export interface Recipient {

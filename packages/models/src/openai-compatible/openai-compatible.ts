@@ -1,12 +1,8 @@
 import { ConfigError } from '@koagent/core'
-import type { Model, ModelPart, ModelRequest } from '@koagent/core'
+import type { Model } from '@koagent/core'
 import OpenAI from 'openai'
-import { failures, keepRefusals, rootOf } from './failure.ts'
-import { chatRequest } from './request.ts'
-import type { Dialect } from './request.ts'
-import { streamParts } from './stream.ts'
-
-const openaiHost = 'api.openai.com'
+import { keepRefusals, rootOf } from '../model-error/failure.ts'
+import { chatModel, openaiHost } from './chat.ts'
 
 /** Options of {@link openaiCompatible}. */
 export interface OpenAICompatibleOptions {
@@ -34,37 +30,7 @@ export interface OpenAICompatibleOptions {
  * const model = openaiCompatible({ baseURL: 'http://localhost:11434/v1', model: 'qwen3:8b' })
  */
 export function openaiCompatible(options: OpenAICompatibleOptions): Model {
-  const client = clientOf(options)
-  const { host } = new URL(client.baseURL)
-  const isOpenAI = host === openaiHost
-  const provider = options.provider ?? (isOpenAI ? 'openai' : host)
-  const failed = failures(provider, options.model)
-  const dialect: Dialect = {
-    model: options.model,
-    provider,
-    systemAnywhere: isOpenAI,
-    maxTokensField: isOpenAI || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens',
-  }
-
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
-    signal.throwIfAborted()
-    // The SDK leaves its listener on the signal that it is given, so it gets one that lives no longer than the call.
-    const call = new AbortController()
-    const abort = (): void => call.abort(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    try {
-      const response = await client.chat.completions.create(chatRequest(request, dialect), { signal: call.signal }).asResponse()
-      yield* streamParts(response, failed, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      throw failed.request(error)
-    } finally {
-      signal.removeEventListener('abort', abort)
-      call.abort()
-    }
-  }
-
-  return { provider, id: options.model, stream: (request, { signal }) => stream(request, signal) }
+  return chatModel(clientOf(options), options)
 }
 
 function clientOf({ baseURL, apiKey, headers, fetch = globalThis.fetch }: OpenAICompatibleOptions): OpenAI {

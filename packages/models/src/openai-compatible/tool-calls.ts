@@ -1,5 +1,5 @@
 import type { JsonObject, ModelError, ModelPart, ModelToolCall } from '@koagent/core'
-import { isObject, textIn } from './values.ts'
+import { isObject, textIn } from '../values.ts'
 
 interface OpenCall {
   id: string

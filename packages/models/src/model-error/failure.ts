@@ -1,9 +1,8 @@
 import { ModelError } from '@koagent/core'
-import { APIError } from 'openai'
-import { isContextOverflow, isRetryableStatus } from '../model-error/classify.ts'
-import { refusalOf, refusalOfText } from '../model-error/refusal.ts'
-import type { Refusal } from '../model-error/refusal.ts'
-import { retryAfterMs } from '../model-error/retry-after.ts'
+import { isContextOverflow, isRetryableStatus } from './classify.ts'
+import { refusalOf, refusalOfText } from './refusal.ts'
+import type { Refusal } from './refusal.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** Makes the errors of one model; every message begins with its name. */
 export interface Failures {
@@ -13,7 +12,7 @@ export interface Failures {
   readonly garbage: (what: string, headers: Headers) => ModelError
   /** An error frame in a stream that began well. */
   readonly frame: (data: string, headers: Headers) => ModelError
-  /** Whatever the SDK threw. */
+  /** Whatever an official SDK threw. */
   readonly request: (thrown: unknown) => ModelError
 }
 
@@ -24,6 +23,8 @@ const permanent = new Set([
   'authentication_error',
   'permission_error',
   'not_found_error',
+  'billing_error',
+  'request_too_large',
 ])
 
 export function failures(provider: string, model: string): Failures {
@@ -63,19 +64,32 @@ export function failures(provider: string, model: string): Failures {
 
     request(thrown) {
       if (thrown instanceof ModelError) return thrown
-      if (thrown instanceof APIError && thrown.status !== undefined) {
+      if (isAPIError(thrown) && thrown.status !== undefined) {
         return refused(`answered with HTTP ${thrown.status}`, refusalIn(thrown), thrown.status, thrown.headers, thrown)
       }
-      // The SDK's errors without a status are about the connection. Anything else went wrong on this side of it.
-      if (thrown instanceof APIError)
+      // The SDKs' errors without a status are about the connection. Anything else went wrong on this side of it.
+      if (isAPIError(thrown))
         return new ModelError(`${name} cannot be reached: ${rootOf(thrown)}`, { retryable: true, provider, cause: thrown })
       return new ModelError(`${name} cannot be asked: ${rootOf(thrown)}`, { retryable: false, provider, cause: thrown })
     },
   }
 }
 
-/** `error` holds the whole body as text, which {@link keepRefusals} put there. */
-function refusalIn({ error }: APIError): Refusal {
+/** An `APIError` of the SDKs of OpenAI and Anthropic, which are made by one generator. By its structure: a client may come from another copy of the SDK. */
+interface APIError extends Error {
+  readonly status: number | undefined
+  readonly headers: Headers | undefined
+  /** The body, or a part of it. */
+  readonly error: unknown
+}
+
+function isAPIError(thrown: unknown): thrown is APIError {
+  return thrown instanceof Error && 'status' in thrown && 'headers' in thrown && 'error' in thrown
+}
+
+/** Where {@link keepRefusals} was at work `error` holds the whole body as text. A body that the SDK could not read is in its message, behind the status. */
+function refusalIn({ error, status, message }: APIError): Refusal {
+  if (error === undefined) return { message: message.replace(new RegExp(`^${status} (status code \\(no body\\))?`), '') }
   return typeof error === 'string' ? refusalOfText(error) : refusalOf(error)
 }
 

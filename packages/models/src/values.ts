@@ -3,6 +3,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A count, or undefined for anything that is none. */
+export function countIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}
+
 /** The text, or '' for anything else. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : ''

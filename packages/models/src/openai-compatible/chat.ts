@@ -1,0 +1,38 @@
+import type { Model } from '@koagent/core'
+import type OpenAI from 'openai'
+import { callParts } from '../call/call.ts'
+import { failures } from '../model-error/failure.ts'
+import { chatReader } from './answer.ts'
+import { chatRequest } from './request.ts'
+import type { Dialect } from './request.ts'
+
+export const openaiHost = 'api.openai.com'
+
+/** A model that is spoken to by chat completions, through this client. */
+export function chatModel(
+  client: OpenAI,
+  { model, provider: named }: { readonly model: string; readonly provider?: string },
+): Model {
+  const { host } = new URL(client.baseURL)
+  const isOpenAI = host === openaiHost
+  const provider = named ?? (isOpenAI ? 'openai' : host)
+  const failed = failures(provider, model)
+  const dialect: Dialect = {
+    model,
+    provider,
+    systemAnywhere: isOpenAI,
+    maxTokensField: isOpenAI || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens',
+  }
+  return {
+    provider,
+    id: model,
+    stream: (request, { signal }) =>
+      callParts({
+        send: (callSignal) =>
+          client.chat.completions.create(chatRequest(request, dialect), { signal: callSignal, maxRetries: 0 }).asResponse(),
+        reader: (headers) => chatReader((what) => failed.garbage(what, headers)),
+        failed,
+        signal,
+      }),
+  }
+}

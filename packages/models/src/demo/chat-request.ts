@@ -1,3 +1,4 @@
+import { ModelError } from '@koagent/core'
 import type {
   AssistantMessage,
   ContentPart,
@@ -12,7 +13,11 @@ import type {
 } from '@koagent/core'
 
 /** What a client sent is no chat-completions request. */
-export class BadRequestError extends Error {}
+export class BadRequestError extends ModelError {
+  constructor(message: string) {
+    super(message, { status: 400, retryable: false })
+  }
+}
 
 /** What a client asks for. */
 export interface ChatRequest {

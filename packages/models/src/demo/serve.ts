@@ -1,28 +1,21 @@
-// The one file of this package that needs Node.
 /// <reference types="node" />
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { ModelError } from '@koagent/core'
-import type { JsonObject, Model, ModelPart } from '@koagent/core'
-import { chatAnswer } from './chat-answer.ts'
-import type { ChatAnswer } from './chat-answer.ts'
+import type { Model, ModelPart } from '@koagent/core'
+import { chatEncoder } from '../fake/chat.ts'
+import type { Encoder } from '../fake/encoder.ts'
+import { failureOf, openaiError } from '../fake/failure.ts'
+import { listen, sendJson } from '../fake/listen.ts'
+import type { LocalServer } from '../fake/listen.ts'
 import { BadRequestError, chatRequest } from './chat-request.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** A model behind HTTP, until `close`. */
-export interface ServedModel {
-  /** Such as 'http://127.0.0.1:41234'. */
-  readonly url: string
-  /** What an OpenAI client takes: `url` with '/v1'. */
-  readonly baseURL: string
-  /** Ends open answers too. */
-  close(): Promise<void>
-}
+export type ServedModel = LocalServer
 
 /** Options of {@link serveModel}. */
 export interface ServeModelOptions {
@@ -42,22 +35,9 @@ export interface ServeModelOptions {
  * const model = openaiCompatible({ baseURL, model: 'demo-rule-planner' })
  */
 export async function serveModel(model: Model, { port = 0 }: ServeModelOptions = {}): Promise<ServedModel> {
-  const server = createServer((request, response) => {
+  return listen((request, response) => {
     answer(model, request, response).catch((error: unknown) => fail(response, error))
-  })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const closed = once(server, 'close')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return {
-    url,
-    baseURL: `${url}/v1`,
-    async close() {
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  }, port)
 }
 
 async function answer(model: Model, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -65,10 +45,10 @@ async function answer(model: Model, request: IncomingMessage, response: ServerRe
   const route = `${request.method} ${pathname}`
   if (route === 'GET /v1/models') {
     const data = [{ id: model.id, object: 'model', created: 0, owned_by: model.provider }]
-    return send(response, 200, { object: 'list', data })
+    return sendJson(response, 200, { object: 'list', data })
   }
   if (route !== 'POST /v1/chat/completions')
-    return send(response, 404, errorBody(`no such route: ${route}`, 'invalid_request_error', 'unknown_url'))
+    throw new ModelError(`no such route: ${route}`, { status: 404, code: 'unknown_url', retryable: false })
 
   const gone = new AbortController()
   response.on('close', () => {
@@ -85,33 +65,30 @@ async function stream(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const chat = newAnswer(model)
-  const frame = async (value: JsonObject): Promise<void> => {
-    if (!response.headersSent)
-      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
-    if (!response.write(`data: ${JSON.stringify(value)}\n\n`)) await once(response, 'drain', { signal })
+  const chat = newAnswer(model, includeUsage)
+  const write = async (frames: readonly string[]): Promise<void> => {
+    for (const frame of frames) {
+      if (!response.headersSent)
+        response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+      if (!response.write(frame)) await once(response, 'drain', { signal })
+    }
   }
   try {
-    for await (const part of heeding(model.stream(request, { signal }), signal)) {
-      if (!response.headersSent) await frame(chat.chunk({ role: 'assistant', content: '' }))
-      for (const delta of chat.push(part)) await frame(chat.chunk(delta))
-    }
+    for await (const part of heeding(model.stream(request, { signal }), signal)) await write(chat.push(part))
   } catch (error) {
     if (signal.aborted || !response.headersSent) throw error
-    await frame(errorOf(error).body)
+    await write([chat.error(failureOf(error))])
     return void response.end()
   }
   // A stream that broke off in the model breaks off here, too.
-  if (chat.finishReason === undefined) return void response.end()
-  await frame(chat.chunk({}, chat.finishReason))
-  if (includeUsage) await frame(chat.usageChunk())
-  response.end('data: [DONE]\n\n')
+  if (chat.finished) await write(chat.end())
+  response.end()
 }
 
 async function whole(model: Model, { request }: ChatRequest, response: ServerResponse, signal: AbortSignal): Promise<void> {
   const chat = newAnswer(model)
   for await (const part of heeding(model.stream(request, { signal }), signal)) chat.push(part)
-  send(response, 200, chat.completion())
+  sendJson(response, 200, chat.whole())
 }
 
 /** The parts, until the signal aborts. A model that never waits would keep the socket from telling that the client has gone. */
@@ -123,15 +100,15 @@ async function* heeding(parts: AsyncIterable<ModelPart>, signal: AbortSignal): A
   }
 }
 
-function newAnswer(model: Model): ChatAnswer {
-  return chatAnswer(`chatcmpl-${randomUUID()}`, model.id, Math.floor(Date.now() / 1000))
+function newAnswer(model: Model, includeUsage: boolean = false): Encoder {
+  return chatEncoder({ id: randomUUID(), model: model.id, usage: { inputTokens: 0, outputTokens: 0 }, includeUsage })
 }
 
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw new BadRequestError(`the body is no JSON: ${messageOf(error)}`)
+    throw new BadRequestError(`the body is no JSON: ${String(error)}`)
   }
 }
 
@@ -139,27 +116,7 @@ function parsed(json: string): unknown {
 function fail(response: ServerResponse, error: unknown): void {
   if (response.destroyed) return
   if (response.headersSent) return void response.destroy()
-  const { status, body, retryAfterMs } = errorOf(error)
-  if (retryAfterMs !== undefined)
-    response.setHeader('retry-after-ms', retryAfterMs).setHeader('retry-after', Math.ceil(retryAfterMs / 1000))
-  send(response, status, body)
-}
-
-function errorOf(error: unknown): { status: number; body: JsonObject; retryAfterMs?: number | undefined } {
-  if (error instanceof BadRequestError) return { status: 400, body: errorBody(error.message, 'invalid_request_error', null) }
-  const { status = 500, code = null, retryAfterMs } = error instanceof ModelError ? error : {}
-  const type = status === 429 ? 'rate_limit_error' : status < 500 ? 'invalid_request_error' : 'server_error'
-  return { status, body: errorBody(messageOf(error), type, code), retryAfterMs }
-}
-
-function errorBody(message: string, type: string, code: string | null): JsonObject {
-  return { error: { message, type, param: null, code } }
-}
-
-function send(response: ServerResponse, status: number, body: JsonObject): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const failure = failureOf(error)
+  for (const [name, value] of Object.entries(failure.headers)) response.setHeader(name, value)
+  sendJson(response, failure.status, openaiError(failure))
 }

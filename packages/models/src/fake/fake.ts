@@ -5,6 +5,7 @@ import { ModelError } from '@koagent/core'
 import type { JsonObject } from '@koagent/core'
 import { isObject } from '../values.ts'
 import type { FakeAnswer, FakeRequest, FakeScript } from './answer.ts'
+import { failureOf } from './failure.ts'
 import { listen, sendJson } from './listen.ts'
 import { parsed } from './parsed.ts'
 import { player } from './play.ts'
@@ -65,10 +66,13 @@ export async function fakeProvider(answers: readonly FakeScript[]): Promise<Fake
     }
   }
 
-  function answerTo(request: FakeRequest, index: number): FakeAnswer | Promise<FakeAnswer> {
+  async function answerTo(request: FakeRequest, index: number): Promise<FakeAnswer> {
     const script = answers[index]
-    if (typeof script === 'function') return script(request)
-    if (script) return script
+    try {
+      if (script) return typeof script === 'function' ? await script(request) : script
+    } catch (error) {
+      throw refused(500, `the function that makes the answer to request ${index + 1} failed: ${failureOf(error).message}`)
+    }
     const count = answers.length === 1 ? '1 answer was' : `${answers.length} answers were`
     const advice = 'add an answer, or find out why it was asked again'
     throw refused(500, `request ${index + 1} to the fake provider, but only ${count} given: ${advice}`)

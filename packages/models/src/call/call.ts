@@ -24,8 +24,8 @@ export async function* callParts({ send, reader, failed, signal }: Call): AsyncG
   const abort = (): void => call.abort(signal.reason)
   signal.addEventListener('abort', abort, { once: true })
   try {
-    const response = await send(call.signal)
-    yield* readParts(response, reader(response.headers), failed, signal)
+    const response = await unlessAborted(send(call.signal), call.signal)
+    yield* readParts(response, reader(response.headers), failed, call.signal)
   } catch (error) {
     signal.throwIfAborted()
     throw failed.request(error)
@@ -33,4 +33,15 @@ export async function* callParts({ send, reader, failed, signal }: Call): AsyncG
     signal.removeEventListener('abort', abort)
     call.abort()
   }
+}
+
+/** The response; or the signal's reason, at once: the wait for a key, or a `fetch` of one's own, may not obey the signal. */
+function unlessAborted(sent: PromiseLike<Response>, signal: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    sent.then((response) => {
+      resolve(response)
+      if (signal.aborted) response.body?.cancel().catch(() => {})
+    }, reject)
+  })
 }

@@ -1,8 +1,8 @@
 import type { ModelError, ModelPart } from '@koagent/core'
 import { rootOf } from '../model-error/failure.ts'
 import type { Failures } from '../model-error/failure.ts'
-import { sseDecoder, wholeDecoder } from '../sse/sse.ts'
-import type { SseDecoder, SseEvent } from '../sse/sse.ts'
+import { bodyDecoder } from '../sse/body.ts'
+import type { SseEvent } from '../sse/sse.ts'
 import { isObject } from '../values.ts'
 
 /**
@@ -22,8 +22,12 @@ export interface AnswerReader {
   end(): Iterable<ModelPart>
 }
 
-/** How long the end of the stream may take to follow the last payload. A connection that was read to its end serves the next call, too. */
+/**
+ * How long the end of the stream may take to follow the last payload, and in how many pieces what comes before it. A connection that was read to its
+ * end serves the next call, too.
+ */
 const endMs = 100
+const endPieces = 64
 
 /**
  * The parts of a streamed answer. It is complete when the server says so, by its reason or with `[DONE]`; anything less throws.
@@ -37,8 +41,11 @@ export async function* readParts(
   signal: AbortSignal,
 ): AsyncGenerator<ModelPart> {
   const { headers } = response
-  let decoder: SseDecoder | undefined
+  const decoder = bodyDecoder()
   const body = response.body?.getReader()
+  const close = (): void => void body?.cancel().catch(() => {})
+  // A body that is not the global fetch's may not obey the signal that its request was given.
+  signal.addEventListener('abort', close, { once: true })
   let more = body !== undefined
   let seen = false
   let done = false
@@ -51,10 +58,8 @@ export async function* readParts(
       )
       signal.throwIfAborted()
       more = bytes !== undefined
-      // No line of an event stream begins with a brace; servers' content types are not to be trusted.
-      decoder ??= bytes?.[0] === 0x7b ? wholeDecoder() : sseDecoder()
       for (const event of bytes ? decoder.push(bytes) : decoder.end()) {
-        if (event.data.startsWith('[DONE]')) {
+        if (textOf(event).startsWith('[DONE]')) {
           done = true
           break
         }
@@ -73,34 +78,49 @@ export async function* readParts(
     yield* answer.end()
     if (more) await readToEnd(body)
   } finally {
-    body?.cancel().catch(() => {})
+    close()
   }
 }
 
+/** The data of an event, without what proxies that frame a frame leave before it. */
+function textOf({ data }: SseEvent): string {
+  return data.replace(/^(?:\s*data:)*\s*/, '')
+}
+
 /** The payload of an event, or undefined where it holds none. Throws for an error frame, and for broken JSON in mid-stream. */
-function payloadOf(
-  { event, data }: SseEvent,
-  headers: Headers,
-  failed: Failures,
-  more: boolean,
-): Record<string, unknown> | undefined {
-  if (event === 'error') throw failed.frame(data, headers)
-  if (!data.trimStart().startsWith('{')) return undefined
-  const payload = parsed(data)
-  if (payload === undefined && more) throw failed.garbage(`sent a payload that is no JSON: ${data.slice(0, 200)}`, headers)
-  if (payload && isError(payload)) throw failed.frame(data, headers)
-  return payload
+function payloadOf(event: SseEvent, headers: Headers, failed: Failures, more: boolean): Record<string, unknown> | undefined {
+  if (event.event === 'error') throw failed.frame(event.data, headers)
+  const text = textOf(event)
+  const isList = text.startsWith('[')
+  if (!isList && !text.startsWith('{')) return undefined
+  const value = parsed(text)
+  if (value === undefined && more && !isList) {
+    throw failed.garbage(`sent a payload that is no JSON: ${text.slice(0, 200)}`, headers)
+  }
+  // Gemini puts an error into a list, and nothing else.
+  const payload: unknown = Array.isArray(value) ? value[0] : value
+  if (!isObject(payload)) return undefined
+  if (isError(payload)) throw failed.frame(text, headers)
+  return isList ? undefined : payload
 }
 
-/** An error in a stream that began well: OpenAI's chat completions hold one, its Responses and Anthropic's messages say so by their type. */
-function isError({ error, object, type }: Record<string, unknown>): boolean {
-  return Boolean(error) || object === 'error' || type === 'error'
+/**
+ * An error in a stream that began well: OpenAI's chat completions hold one, its Responses and Anthropic's messages say so by their type, and others send
+ * words where an answer would be.
+ */
+function isError({ error, object, type, choices, message, detail, msg, base_resp: state }: Record<string, unknown>): boolean {
+  if (object === 'error' || type === 'error') return true
+  if (error && !(typeof error === 'object' && Object.keys(error).length === 0)) return true
+  if (type !== undefined || Array.isArray(choices)) return false
+  return (
+    [message, detail, msg].some((words) => typeof words === 'string' && words !== '') ||
+    (isObject(state) && Boolean(state['status_code']))
+  )
 }
 
-function parsed(json: string): Record<string, unknown> | undefined {
+function parsed(json: string): unknown {
   try {
-    const value: unknown = JSON.parse(json)
-    return isObject(value) ? value : undefined
+    return JSON.parse(json)
   } catch {
     return undefined
   }
@@ -118,7 +138,7 @@ function incomplete(failed: Failures, seen: boolean, headers: Headers, broken: u
 async function readToEnd(body: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<void> {
   const timer = setTimeout(() => void body?.cancel().catch(() => {}), endMs)
   try {
-    while (!(await body?.read())?.done);
+    for (let piece = 0; piece < endPieces && !(await body?.read())?.done; piece++);
   } catch {
     // The answer is complete: how the connection ended no longer matters.
   } finally {

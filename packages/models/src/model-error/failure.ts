@@ -27,6 +27,9 @@ const permanent = new Set([
   'request_too_large',
 ])
 
+/** Groq's words for a call or an answer that the model wrote wrongly: another try may come out well, although the request is blamed for it. */
+const mishaps = new Set(['tool_use_failed', 'json_validate_failed'])
+
 export function failures(provider: string, model: string): Failures {
   const name = `model '${provider}/${model}'`
 
@@ -112,6 +115,7 @@ export function keepRefusals(fetch: Fetch): Fetch {
 function isRetryable({ code, type }: Refusal, status: number | undefined, asked: string | null | undefined): boolean {
   if (asked === 'true' || asked === 'false') return asked === 'true'
   if (code === 'insufficient_quota' || type === 'insufficient_quota') return false
+  if (mishaps.has(code ?? '')) return true
   if (status !== undefined) return isRetryableStatus(status)
   return !permanent.has(code ?? '') && !permanent.has(type ?? '')
 }

@@ -18,16 +18,20 @@ export function refusalOfText(text: string): Refusal {
   }
 }
 
-/** The same for a JSON value: `{ error: { message } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or a list with one of these. */
+/** The same for a JSON value: `{ error: { message } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, `{ msg }`, or a list with one of these. */
 export function refusalOf(value: unknown): Refusal {
   if (Array.isArray(value) && value.length > 0) return refusalOf(value[0])
   if (typeof value !== 'object' || value === null)
     return { message: capped(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
   const fields = value as Record<string, unknown>
-  if (fields['error']) return refusalOf(fields['error'])
-  const { message, detail, code, type, metadata } = fields
-  const text = [message, detail].find((said) => typeof said === 'string' && said) ?? JSON.stringify(value)
-  const status = [fields['status'], code].map(Number).find((number) => number >= 400 && number < 600)
+  // The latter is MiniMax's.
+  const inner = fields['error'] || fields['base_resp']
+  if (inner) return refusalOf(inner)
+  const { message, detail, msg, status_msg: statusMessage, code, type, metadata } = fields
+  const text = [message, detail, msg, statusMessage].find((said) => typeof said === 'string' && said) ?? JSON.stringify(value)
+  const status = [fields['status'], fields['status_code'], code]
+    .map(Number)
+    .find((number) => Number.isInteger(number) && number >= 400 && number < 600)
   return {
     message: capped([text, upstream(metadata)].filter(Boolean).join(': ')),
     ...(typeof code === 'string' && { code }),

@@ -1,52 +1,59 @@
-import type { FinishReason, ModelError, ModelPart, Usage } from '@koagent/core'
+import type { ModelError, ModelPart, Usage } from '@koagent/core'
 import type { AnswerReader } from '../call/read.ts'
-import { toolCallAssembler } from './tool-calls.ts'
-import { usageOf } from './usage.ts'
 import { isObject, textIn } from '../values.ts'
-
-const reasons = new Map<string, FinishReason>([
-  ['stop', 'stop'],
-  ['tool_calls', 'tool_calls'],
-  ['function_call', 'tool_calls'],
-  ['length', 'length'],
-  ['content_filter', 'content_filter'],
-  ['error', 'error'],
-])
+import { finishReasonOf } from './finish-reason.ts'
+import { reasoningReader, thinkingText } from './reasoning.ts'
+import { toolCallAssembler } from './tool-calls.ts'
+import { usageIn } from './usage.ts'
 
 /** A reader for the chunks of one chat completion. */
 export function chatReader(fail: (what: string) => ModelError): AnswerReader {
   const calls = toolCallAssembler(fail)
+  const reasoning = reasoningReader()
   let usage: Usage | undefined
   let rawReason = ''
-  let begun = false
-  let hasText = false
-  /** The field that the open reasoning block came in. */
-  let reasoningField = ''
+  let said = ''
+  let hasReasoned = false
+  let hasCalled = false
 
-  function endReasoning(): ModelPart[] {
-    if (!reasoningField) return []
-    const field = reasoningField
-    reasoningField = ''
-    return [{ type: 'reasoning_end', providerData: { field } }]
+  function* textParts(content: unknown): Generator<ModelPart> {
+    for (const part of Array.isArray(content) ? content : [content]) {
+      if (isObject(part) && part['type'] === 'thinking') yield* reasoning.think(thinkingText(part['thinking']))
+      else yield* textPart(isObject(part) && part['type'] === 'text' ? textIn(part['text']) : textIn(part))
+    }
+  }
+
+  function* textPart(text: string): Generator<ModelPart> {
+    if (!text) return
+    yield* reasoning.end()
+    said += text
+    yield { type: 'text_delta', text }
   }
 
   function* deltaParts(delta: Record<string, unknown>): Generator<ModelPart> {
-    // Some servers send the same text under both names.
-    const field = textIn(delta['reasoning_content']) ? 'reasoning_content' : 'reasoning'
-    const reasoning = textIn(delta[field])
-    if (reasoning) {
-      reasoningField = field
-      yield { type: 'reasoning_delta', text: reasoning }
-    }
-    for (const text of textsOf(delta['content'], delta['refusal'])) {
-      yield* endReasoning()
-      hasText = true
-      yield { type: 'text_delta', text }
-    }
+    yield* reasoning.push(delta)
+    yield* textParts(delta['content'])
+    // A refusal is text for the reader, too.
+    yield* textPart(textIn(delta['refusal']))
     const fragments = delta['tool_calls']
     if (!Array.isArray(fragments) || fragments.length === 0) return
-    yield* endReasoning()
+    hasCalled = true
+    yield* reasoning.end()
     yield* calls.push(fragments)
+  }
+
+  /**
+   * What a message says that the deltas have not. It is all there is from a server that does not stream; others repeat everything in it at the end,
+   * or keep the calls for it.
+   */
+  function unsaid(message: Record<string, unknown>): Record<string, unknown> {
+    const { content, refusal, tool_calls, ...rest } = message
+    const text = textIn(content)
+    return {
+      ...(!hasReasoned && !said && rest),
+      ...(said ? { content: text.startsWith(said) ? text.slice(said.length) : '' } : { content, refusal }),
+      ...(!hasCalled && { tool_calls }),
+    }
   }
 
   return {
@@ -55,29 +62,29 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
     },
 
     push(chunk) {
-      usage = usageOf(chunk['usage']) ?? usage
-      const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined
-      if (!isObject(choice)) return []
-      rawReason = textIn(choice['finish_reason']) || rawReason
-      // A server that does not stream answers with one whole message.
-      const delta = choice['delta'] ?? (begun ? undefined : choice['message'])
-      if (!isObject(delta)) return []
-      begun = true
-      return [...deltaParts(delta)]
+      usage = usageIn(chunk, usage)
+      const parts: ModelPart[] = []
+      for (const choice of firstChoice(chunk['choices'])) {
+        rawReason = textIn(choice['finish_reason']) || rawReason
+        const { delta, message } = choice
+        if (isObject(delta)) parts.push(...deltaParts(delta))
+        if (isObject(message)) parts.push(...deltaParts(unsaid(message)))
+        hasReasoned ||= parts.some((part) => part.type === 'reasoning_delta')
+      }
+      return parts
     },
 
     end() {
-      const whole = calls.end()
-      const unsaid = hasText || whole.length > 0 ? 'stop' : 'other'
-      const reason = rawReason ? (reasons.get(rawReason) ?? 'other') : unsaid
+      const rest = [...reasoning.end(), ...calls.end()]
+      const hasCalls = rest.some((part) => part.type === 'tool_call')
+      const reason = rawReason ? finishReasonOf(rawReason) : said || hasCalls ? 'stop' : 'other'
       return [
-        ...endReasoning(),
-        ...whole,
+        ...rest,
         ...(usage ? [{ type: 'usage' as const, usage }] : []),
         {
           type: 'finish',
           // 'stop' beside tool calls is what several servers say; the calls are the truth.
-          reason: reason === 'stop' && whole.length > 0 ? 'tool_calls' : reason,
+          reason: reason === 'stop' && hasCalls ? 'tool_calls' : reason,
           ...(rawReason && { rawReason }),
         },
       ]
@@ -85,10 +92,7 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
   }
 }
 
-/** The visible text: a string, or a list of parts of which those of type text count. A refusal is text for the reader, too. */
-function* textsOf(content: unknown, refusal: unknown): Generator<string> {
-  const texts = Array.isArray(content)
-    ? content.map((part) => (isObject(part) && part['type'] === 'text' ? textIn(part['text']) : ''))
-    : [textIn(content)]
-  for (const text of [...texts, textIn(refusal)]) if (text) yield text
+/** The first choice, by its index where it has one: a request for several answers is read as one. Copilot spreads one answer over two of them. */
+function firstChoice(choices: unknown): Record<string, unknown>[] {
+  return Array.isArray(choices) ? choices.filter(isObject).filter(({ index }) => !(Number(index) > 0)) : []
 }

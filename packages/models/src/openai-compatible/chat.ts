@@ -3,19 +3,17 @@ import type OpenAI from 'openai'
 import { callParts } from '../call/call.ts'
 import { failures } from '../model-error/failure.ts'
 import { chatReader } from './answer.ts'
+import { openaiHost, providerOf } from './client.ts'
 import { chatRequest } from './request.ts'
 import type { Dialect } from './request.ts'
-
-export const openaiHost = 'api.openai.com'
 
 /** A model that is spoken to by chat completions, through this client. */
 export function chatModel(
   client: OpenAI,
-  { model, provider: named }: { readonly model: string; readonly provider?: string },
+  { model, provider = providerOf(client) }: { readonly model: string; readonly provider?: string },
 ): Model {
   const { host } = new URL(client.baseURL)
   const isOpenAI = host === openaiHost
-  const provider = named ?? (isOpenAI ? 'openai' : host)
   const failed = failures(provider, model)
   const dialect: Dialect = {
     model,

@@ -1,10 +1,6 @@
-import type { AssistantMessage, ContentPart, Message, ReasoningPart, ToolCallPart, ToolMessage } from '@koagent/core'
-import type {
-  ChatCompletionContentPart,
-  ChatCompletionMessageParam,
-  ChatCompletionMessageToolCall,
-} from 'openai/resources/chat/completions'
-import { isObject } from '../values.ts'
+import type { ContentPart, Message, ToolMessage } from '@koagent/core'
+import type { ChatCompletionContentPart, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import { assistantMessage } from './assistant-message.ts'
 
 /** Whom a conversation is sent to. */
 export interface Recipient {
@@ -24,19 +20,23 @@ export function chatMessages(
   const opening = [system, ...leading.map((message) => textsOf(message.content))].filter(Boolean).join('\n\n')
   const chat: ChatCompletionMessageParam[] = opening ? [{ role: 'system', content: opening }] : []
   for (const message of messages.slice(leading.length)) {
-    if (message.role === 'system') chat.push({ role: to.systemAnywhere ? 'system' : 'user', content: textsOf(message.content) })
-    else if (message.role === 'user') chat.push({ role: 'user', content: userContent(message.content) })
+    if (message.role === 'system') {
+      const text = textsOf(message.content)
+      if (text) chat.push({ role: to.systemAnywhere ? 'system' : 'user', content: text })
+    } else if (message.role === 'user') chat.push({ role: 'user', content: userContent(message.content) })
     else if (message.role === 'assistant') chat.push(assistantMessage(message, message.provider === to.provider))
     else chat.push(...toolMessages(message))
   }
   return chat
 }
 
-/** Text alone goes as a string, which every server takes. */
+/** Text alone goes as a string, which every server takes. Empty text beside anything else is left out: many servers refuse it. */
 function userContent(content: readonly ContentPart[]): string | ChatCompletionContentPart[] {
-  return content.every((part) => part.type === 'text') ? textsOf(content) : content.map(contentPart)
+  if (content.every((part) => part.type === 'text')) return textsOf(content)
+  return content.filter((part) => part.type !== 'text' || part.text !== '').map(contentPart)
 }
 
+/** Marks for a cache are left out: OpenAI and most others cache without them, and a strict server refuses a field that it does not know. */
 function contentPart(part: ContentPart): ChatCompletionContentPart {
   if (part.type === 'text') return { type: 'text', text: part.text }
   const { mediaType, data } = part
@@ -47,33 +47,6 @@ function contentPart(part: ContentPart): ChatCompletionContentPart {
   const name = part.type === 'file' ? part.name : undefined
   if (data !== undefined) return { type: 'file', file: { filename: name ?? 'file', file_data: url as string } }
   return { type: 'text', text: `[${[part.type, name, mediaType, url ?? 'without its data'].filter(Boolean).join(' ')}]` }
-}
-
-function assistantMessage({ content }: AssistantMessage, own: boolean): ChatCompletionMessageParam {
-  const calls = content.filter((part) => part.type === 'tool_call')
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('')
-  return {
-    role: 'assistant',
-    content: text || calls.length === 0 ? text : null,
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => toolCall(call, own)) }),
-    ...(own && reasoningFields(content.filter((part) => part.type === 'reasoning'))),
-  }
-}
-
-/** `args` is an object always, also where the model's own text was none: a server that parses it would fail the whole request. */
-function toolCall({ callId, toolName, args, providerData }: ToolCallPart, own: boolean): ChatCompletionMessageToolCall {
-  const extra = own && isObject(providerData) ? providerData : {}
-  return { ...extra, id: callId, type: 'function', function: { name: toolName, arguments: JSON.stringify(args) } }
-}
-
-/** Thinking goes back in the field that it came in: some servers refuse the next request without it. */
-function reasoningFields(parts: readonly ReasoningPart[]): Record<string, string> {
-  const fields: Record<string, string> = {}
-  for (const { text, providerData } of parts) {
-    const field = isObject(providerData) ? providerData['field'] : undefined
-    if (field === 'reasoning' || field === 'reasoning_content') fields[field] = (fields[field] ?? '') + text
-  }
-  return fields
 }
 
 /** One message per result. They hold text only, so what else the results hold follows in one user message, under the tool's name. */

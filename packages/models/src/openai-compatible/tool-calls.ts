@@ -1,25 +1,14 @@
-import type { JsonObject, ModelError, ModelPart, ModelToolCall } from '@koagent/core'
-import { isObject, textIn } from '../values.ts'
-
-interface OpenCall {
-  id: string
-  /** The id that its deltas carry, from the first of them on. */
-  streamedAs: string | undefined
-  index: number | undefined
-  name: string
-  args: string
-  /** How much of `args` has gone out in deltas. */
-  streamed: number
-  /** What a provider hangs on a call and wants back with it, such as Gemini's thought signature. */
-  extra: JsonObject | undefined
-}
+import type { ModelError, ModelPart } from '@koagent/core'
+import { isObject } from '../values.ts'
+import { continuedBy, isPlaceholder, isWhole, joinArgs, joinNames, pieceOf } from './fragments.ts'
+import type { OpenCall } from './fragments.ts'
 
 /** Puts the fragments of tool calls together. */
 export interface ToolCallAssembler {
   /** Takes the `tool_calls` of one chunk, whatever that is. The deltas that came of it; none for a call before its name is known. */
   push(fragments: unknown): ModelPart[]
-  /** The whole calls, in the order in which they first appeared. Throws when one has arguments and no name. */
-  end(): ModelToolCall[]
+  /** The whole calls, in the order in which they first appeared, after what is left of their deltas. Throws when one has arguments and no name. */
+  end(): ModelPart[]
 }
 
 /**
@@ -38,34 +27,30 @@ export function toolCallAssembler(fail: (what: string) => ModelError): ToolCallA
       for (const fragment of fragments) {
         if (!isObject(fragment)) continue
         const piece = pieceOf(fragment)
-        const call = find(calls, piece, touched) ?? begin(calls)
+        const call = continuedBy(piece, calls, touched) ?? begin(calls)
         touched.add(call)
         call.id ||= piece.id
         call.index ??= piece.index
-        call.name ||= piece.name
-        call.args += piece.args
+        call.name = joinNames(call.name, piece.name)
+        call.args = joinArgs(call.args, piece)
         call.extra ??= piece.extra
-        parts.push(...newDelta(call, calls))
+        if (!isPlaceholder(call.args)) parts.push(...newDelta(call, calls))
       }
       return parts
     },
 
     end() {
-      const whole: ModelToolCall[] = []
-      for (const { id, streamedAs = id, name, args, extra } of calls) {
-        if (name) {
-          whole.push({
-            type: 'tool_call',
-            callId: streamedAs,
-            toolName: name,
-            args,
-            ...(extra !== undefined && { providerData: { extra_content: extra } }),
-          })
-        } else if (args) {
-          throw fail(`sent a tool call without a name, with the arguments ${args.slice(0, 200)}`)
-        }
-      }
-      return whole
+      const named = withoutNameless(calls, fail)
+      return [
+        ...named.flatMap((call) => [...newDelta(call, calls)]),
+        ...named.map(({ id, streamedAs = id, name, args, extra }) => ({
+          type: 'tool_call' as const,
+          callId: streamedAs,
+          toolName: name,
+          args,
+          ...(extra !== undefined && { providerData: { extra_content: extra } }),
+        })),
+      ]
     },
   }
 }
@@ -86,59 +71,19 @@ function* newDelta(call: OpenCall, calls: readonly OpenCall[]): Generator<ModelP
   yield { type: 'tool_call_delta', callId: call.streamedAs, toolName: call.name, delta }
 }
 
-interface Piece {
-  readonly id: string
-  readonly index: number | undefined
-  readonly name: string
-  readonly args: string
-  /** The arguments came as an object, so they are all there. */
-  readonly whole: boolean
-  readonly extra: JsonObject | undefined
-}
-
-function pieceOf(fragment: Record<string, unknown>): Piece {
-  const fn = isObject(fragment['function']) ? fragment['function'] : {}
-  const args = fn['arguments']
-  return {
-    id: typeof fragment['id'] === 'number' ? String(fragment['id']) : textIn(fragment['id']),
-    index: Number.isInteger(fragment['index']) ? (fragment['index'] as number) : undefined,
-    name: textIn(fn['name']),
-    args: typeof args === 'string' ? args : args === null || args === undefined ? '' : JSON.stringify(args),
-    whole: isObject(args),
-    extra: isObject(fragment['extra_content']) ? (fragment['extra_content'] as JsonObject) : undefined,
+/** The calls that have a name. What never got one is more of an unfinished call before it, unless its id and index say that it is another. */
+function withoutNameless(calls: readonly OpenCall[], fail: (what: string) => ModelError): OpenCall[] {
+  const named: OpenCall[] = []
+  for (const call of calls) {
+    if (call.name) named.push(call)
+    else if (call.args.trim()) {
+      const open = named.filter(({ args }) => !isWhole(args))
+      const before =
+        open.findLast(({ index }) => index === call.index) ??
+        (call.id === '' || call.index === undefined ? open.at(-1) : undefined)
+      if (!before) throw fail(`sent a tool call without a name, with the arguments ${call.args.slice(0, 200)}`)
+      before.args += call.args
+    }
   }
-}
-
-/** The call that a fragment continues, or undefined where it begins one. */
-function find(calls: readonly OpenCall[], piece: Piece, touched: ReadonlySet<OpenCall>): OpenCall | undefined {
-  if (piece.id) {
-    const known = calls.findLast((call) => call.id === piece.id && !differs(call.index, piece.index) && !renames(call, piece))
-    if (known) return known
-  }
-  const open =
-    piece.index === undefined
-      ? calls.at(-1)
-      : (calls.findLast((call) => call.index === piece.index) ??
-        (piece.name ? undefined : calls.findLast((call) => call.index === undefined)))
-  if (!open || (open.id && piece.id) || renames(open, piece)) return undefined
-  // Without ids, and perhaps indexes, only the content tells a second call of one tool from more of the first.
-  if (!piece.name || !open.name) return open
-  if (piece.index === undefined && touched.has(open)) return undefined
-  return (piece.whole || piece.args.trimStart().startsWith('{')) && isWhole(open.args) ? undefined : open
-}
-
-function differs(a: number | undefined, b: number | undefined): boolean {
-  return a !== undefined && b !== undefined && a !== b
-}
-
-function renames(call: OpenCall, piece: Piece): boolean {
-  return call.name !== '' && piece.name !== '' && call.name !== piece.name
-}
-
-function isWhole(args: string): boolean {
-  try {
-    return isObject(JSON.parse(args))
-  } catch {
-    return false
-  }
+  return named
 }

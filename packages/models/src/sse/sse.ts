@@ -72,16 +72,3 @@ export function sseDecoder(): SseDecoder {
     end: () => read(`${utf8.decode()}\n\n`),
   }
 }
-
-/** For a server that answers with one whole document where a stream was asked for: its text is the one event. */
-export function wholeDecoder(): SseDecoder {
-  const utf8 = new TextDecoder()
-  let data = ''
-  return {
-    push(bytes) {
-      data += utf8.decode(bytes, { stream: true })
-      return []
-    },
-    end: () => [{ event: 'message', data: data + utf8.decode() }],
-  }
-}

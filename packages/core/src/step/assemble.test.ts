@@ -55,6 +55,21 @@ describe('a message', () => {
     ])
   })
 
+  test('gives data without words its own place, also after reasoning that ended without any', () => {
+    const parts = content((into) => {
+      into.reasoning('a', undefined)
+      into.reasoningEnd(undefined, undefined)
+      into.text('so')
+      into.textEnd(undefined)
+      into.reasoningEnd(undefined, 'redacted')
+    })
+    expect(parts).toEqual([
+      { type: 'reasoning', text: 'a' },
+      { type: 'text', text: 'so' },
+      { type: 'reasoning', text: '', providerData: 'redacted' },
+    ])
+  })
+
   test('does not go on with a block that was signed', () => {
     const parts = content((into) => {
       into.reasoning('a', undefined)

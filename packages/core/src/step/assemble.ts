@@ -41,8 +41,9 @@ export class Assembler {
   /** Calls that were announced by deltas and are not complete: the provider's id to ours. */
   #announced: Map<string, string> | undefined
   #calls = 0
-  /** The block that ended last: nothing is added to it. */
-  #ended: AssistantPart | undefined
+  /** The text and the reasoning that ended last: nothing is added to them. */
+  #endedText: AssistantPart | undefined
+  #endedReasoning: AssistantPart | undefined
   #finish: Extract<ModelPart, { type: 'finish' }> | undefined
   usage: Usage = noUsage
   /** The step, once it is there. */
@@ -56,22 +57,27 @@ export class Assembler {
 
   text(text: string): void {
     const last = this.content.at(-1)
-    if (last?.type === 'text' && last !== this.#ended) last.text += text
+    if (last?.type === 'text' && last !== this.#endedText) last.text += text
     else this.content.push({ type: 'text', text })
   }
 
   /** The end of a block of text, with what the provider wants back. */
   textEnd(providerData: Json | undefined): void {
     const last = this.content.at(-1)
-    const open = last?.type === 'text' && last !== this.#ended ? last : undefined
-    if (providerData === undefined) this.#ended = open ?? this.#ended
-    else if (open) this.#ended = Object.assign(open, { providerData })
-    else this.#ended = this.content[this.content.push({ type: 'text', text: '', providerData }) - 1]
+    const open = last?.type === 'text' && last !== this.#endedText ? last : undefined
+    if (providerData === undefined) this.#endedText = open ?? this.#endedText
+    else if (open) this.#endedText = Object.assign(open, { providerData })
+    else this.#endedText = this.content[this.content.push({ type: 'text', text: '', providerData }) - 1]
   }
 
   reasoning(text: string, blockId: string | undefined): void {
     const last = this.content.at(-1)
-    if (last?.type === 'reasoning' && last.blockId === blockId && last.providerData === undefined && last !== this.#ended)
+    if (
+      last?.type === 'reasoning' &&
+      last.blockId === blockId &&
+      last.providerData === undefined &&
+      last !== this.#endedReasoning
+    )
       last.text += text
     else this.content.push({ type: 'reasoning', text, ...(blockId !== undefined && { blockId }) })
   }
@@ -81,8 +87,8 @@ export class Assembler {
     const block = this.content.findLast(
       (part): part is Open<ReasoningPart> => part.type === 'reasoning' && (blockId ?? part.blockId) === part.blockId,
     )
-    const open = block && block.providerData === undefined && block !== this.#ended ? block : undefined
-    if (providerData === undefined) this.#ended = open ?? this.#ended
+    const open = block && block.providerData === undefined && block !== this.#endedReasoning ? block : undefined
+    if (providerData === undefined) this.#endedReasoning = open ?? this.#endedReasoning
     else if (open) open.providerData = providerData
     else this.content.push({ type: 'reasoning', text: '', providerData, ...(blockId !== undefined && { blockId }) })
   }

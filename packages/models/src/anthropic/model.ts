@@ -1,0 +1,51 @@
+import { ConfigError } from '@koagent/core'
+import type { Model } from '@koagent/core'
+import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
+import { callParts } from '../call/call.ts'
+import { failures } from '../model-error/failure.ts'
+import { messageReader } from './answer.ts'
+import type { CacheTime } from './cache.ts'
+import { messagesRequest } from './request.ts'
+
+export const anthropicHost = 'api.anthropic.com'
+
+/** What is asked of a client of the SDK's. */
+export interface AnthropicClient {
+  readonly baseURL: string
+  readonly messages: {
+    create(
+      body: MessageCreateParamsStreaming,
+      options: { readonly signal: AbortSignal; readonly maxRetries: number },
+    ): { asResponse(): Promise<Response> }
+  }
+}
+
+/** A model that is spoken to by Anthropic's messages API, through this client. */
+export function messagesModel(
+  client: AnthropicClient,
+  { model, provider: named, cache }: { readonly model: string; readonly provider?: string; readonly cache?: CacheTime },
+): Model {
+  const provider = named ?? providerAt(client.baseURL)
+  const failed = failures(provider, model)
+  return {
+    provider,
+    id: model,
+    stream: (request, { signal }) =>
+      callParts({
+        send: (callSignal) =>
+          client.messages
+            .create(messagesRequest(request, { model, provider, cache }), { signal: callSignal, maxRetries: 0 })
+            .asResponse(),
+        reader: (headers) => messageReader((what) => failed.garbage(what, headers)),
+        failed,
+        signal,
+      }),
+  }
+}
+
+/** Signatures of thinking are valid on every platform that Anthropic's own models are served on, so all of them are one provider. */
+function providerAt(baseURL: string): string {
+  if (!URL.canParse(baseURL)) throw new ConfigError(`anthropic: the client's baseURL '${baseURL}' is no URL`)
+  const { host } = new URL(baseURL)
+  return host === anthropicHost || /\.(amazonaws\.com|googleapis\.com|api\.aws)$/.test(host) ? 'anthropic' : host
+}

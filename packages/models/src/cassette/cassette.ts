@@ -1,0 +1,6 @@
+export { record } from './record.ts'
+export type { RecordOptions } from './record.ts'
+export { replay } from './replay.ts'
+export type { ReplayOptions } from './replay.ts'
+export { memoryCassette } from './store.ts'
+export type { CassetteStore } from './store.ts'

@@ -63,8 +63,8 @@ function clientOf({ baseURL, apiKey, headers, fetch = globalThis.fetch }: OwnCli
     ...(foreign && { apiKey: 'none' }),
     ...(apiKey !== undefined && { apiKey }),
     defaultHeaders: {
-      ...(foreign && { Authorization: null }),
-      ...(foreign && apiKey === undefined && { 'X-Api-Key': null }),
+      ...(foreign && { 'X-Api-Key': null }),
+      ...(foreign && apiKey === undefined && { Authorization: null }),
       ...headers,
     },
     fetch,

@@ -15,7 +15,7 @@ export interface AnthropicClient {
   readonly messages: {
     create(
       body: MessageCreateParamsStreaming,
-      options: { readonly signal: AbortSignal; readonly maxRetries: number },
+      options: { readonly signal: AbortSignal; readonly maxRetries: number; readonly headers?: Record<string, string> },
     ): { asResponse(): Promise<Response> }
   }
 }
@@ -27,20 +27,30 @@ export function messagesModel(
 ): Model {
   const provider = named ?? providerAt(client.baseURL)
   const failed = failures(provider, model)
+  const versioned = !/\.(amazonaws\.com|googleapis\.com)$/.test(new URL(client.baseURL).host)
   return {
     provider,
     id: model,
     stream: (request, { signal }) =>
       callParts({
-        send: (callSignal) =>
-          client.messages
-            .create(messagesRequest(request, { model, provider, cache }), { signal: callSignal, maxRetries: 0 })
-            .asResponse(),
+        send: (callSignal) => {
+          const body = messagesRequest(request, { model, provider, cache })
+          const headers = versioned && samples(body) ? { headers: { 'anthropic-version': '2023-06-01' } } : {}
+          return client.messages.create(body, { signal: callSignal, maxRetries: 0, ...headers }).asResponse()
+        },
         reader: (headers) => messageReader((what) => failed.garbage(what, headers)),
         failed,
         signal,
       }),
   }
+}
+
+/**
+ * Does it say how tokens are to be picked? API version 2026-10-21, which the SDK asks for, refuses that whatever the model; the one before leaves it to
+ * the model (https://platform.claude.com/docs/en/api/migration-2026-10-21). Bedrock and Vertex have version names of their own.
+ */
+function samples(body: object): boolean {
+  return Object.entries(body).some(([field, value]) => /^(temperature|top_[pk])$/.test(field) && value !== undefined)
 }
 
 /** Signatures of thinking are valid on every platform that Anthropic's own models are served on, so all of them are one provider. */

@@ -335,5 +335,6 @@ test('a stream gives the same parts wherever it is cut', { timeout: 60_000 }, as
     { type: 'usage', usage: { inputTokens: 0, outputTokens: 2 } },
     { type: 'finish', reason: 'tool_calls', rawReason: 'tool_use' },
   ] as ModelPart[]
+  expect(await answered(payloads)).toEqual(expected)
   await expectSameAtEveryBorder(modelOn, events(payloads), expected)
 })

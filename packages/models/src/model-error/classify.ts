@@ -5,7 +5,7 @@ export function isRetryableStatus(status: number): boolean {
 
 // The words of OpenAI, Anthropic, Google, xAI, Groq, OpenRouter, vLLM, llama.cpp, LM Studio, Mistral, Moonshot and MiniMax for it.
 const overflow = [
-  /context[_ ](length|window|size)/i,
+  /context[_ ](length|window|size|limit)/i,
   /(prompt|input) is too long/i,
   /(input|prompt) token count/i,
   /maximum prompt length/i,

@@ -14,6 +14,14 @@ export interface Failures {
   readonly frame: (data: string, headers: Headers) => ModelError
   /** Whatever an official SDK threw. */
   readonly request: (thrown: unknown) => ModelError
+  /** The server refused the request, or failed; what it said says how. */
+  readonly refused: (
+    what: string,
+    refusal: Refusal,
+    status: number | undefined,
+    headers: Headers | undefined,
+    cause?: unknown,
+  ) => ModelError
 }
 
 /** Refusals that the same request meets again, whatever their status. */
@@ -57,6 +65,7 @@ export function failures(provider: string, model: string): Failures {
   }
 
   return {
+    refused,
     cut: (what, headers, cause) => broken('model_stream_cut', what, headers, cause),
     garbage: (what, headers) => broken('model_garbage', what, headers),
 

@@ -13,6 +13,9 @@ describe('a request that is too long is recognised', () => {
     'Your request exceeded model token limit: 262144 (requested: 300000)',
     'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
     'too many tokens in the prompt',
+    'Prompt exceeds max length',
+    'Range of input length should be [1, 98304]',
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens',
   ])('by its words: %s', (message) => {
     expect(isContextOverflow(400, undefined, message)).toBe(true)
     expect(isContextOverflow(undefined, undefined, message)).toBe(true)

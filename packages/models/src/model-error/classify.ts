@@ -3,7 +3,7 @@ export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500
 }
 
-// The words of OpenAI, Anthropic, Google, xAI, Groq, OpenRouter, vLLM, llama.cpp, LM Studio, Mistral, Moonshot and MiniMax for it.
+// The words of OpenAI, Anthropic, Google, xAI, Groq, OpenRouter, vLLM, llama.cpp, LM Studio, Mistral, Moonshot, MiniMax, Zhipu, DashScope and TGI for it.
 const overflow = [
   /context[_ ](length|window|size|limit)/i,
   /(prompt|input) is too long/i,
@@ -12,6 +12,9 @@ const overflow = [
   /reduce the length of (the|your) (messages|prompt|input)/i,
   /(exceeds|exceeded)\b.*\btoken limit/i,
   /too many (input |prompt )?tokens/i,
+  /prompt exceeds max(imum)? length/i,
+  /range of input length should be/i,
+  /`?inputs`? tokens \+ /i,
 ]
 
 /**

@@ -28,6 +28,7 @@ export interface Failures {
 const permanent = new Set([
   'insufficient_quota',
   'invalid_request_error',
+  'invalid_prompt',
   'authentication_error',
   'permission_error',
   'not_found_error',

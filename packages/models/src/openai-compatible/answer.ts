@@ -15,6 +15,8 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
   let said = ''
   let hasReasoned = false
   let hasCalled = false
+  /** The choices with an index above 0, until there is one with 0. */
+  let others: Record<string, unknown>[] | undefined = []
 
   function* textParts(content: unknown): Generator<ModelPart> {
     for (const part of Array.isArray(content) ? content : [content]) {
@@ -56,26 +58,38 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
     }
   }
 
+  function choiceParts(choice: Record<string, unknown>): ModelPart[] {
+    rawReason = textIn(choice['finish_reason']) || rawReason
+    const { delta, message } = choice
+    const parts = isObject(delta) ? [...deltaParts(delta)] : []
+    if (isObject(message)) parts.push(...deltaParts(unsaid(message)))
+    hasReasoned ||= parts.some((part) => part.type === 'reasoning_delta')
+    return parts
+  }
+
   return {
     get complete() {
-      return rawReason !== ''
+      return rawReason !== '' || (others?.some((choice) => textIn(choice['finish_reason'])) ?? false)
     },
 
     push(chunk) {
       usage = usageIn(chunk, usage)
-      const parts: ModelPart[] = []
-      for (const choice of firstChoice(chunk['choices'])) {
-        rawReason = textIn(choice['finish_reason']) || rawReason
-        const { delta, message } = choice
-        if (isObject(delta)) parts.push(...deltaParts(delta))
-        if (isObject(message)) parts.push(...deltaParts(unsaid(message)))
-        hasReasoned ||= parts.some((part) => part.type === 'reasoning_delta')
-      }
-      return parts
+      const { choices } = chunk
+      return (Array.isArray(choices) ? choices : []).filter(isObject).flatMap((choice) => {
+        // A request for several answers is read as one for the first. Copilot spreads one answer over two choices of index 0.
+        if (Number(choice['index']) > 0) {
+          others?.push(choice)
+          return []
+        }
+        others = undefined
+        return choiceParts(choice)
+      })
     },
 
     end() {
-      const rest = [...reasoning.end(), ...calls.end()]
+      // Where only choices of another index came, they are all there is (BerriAI/litellm#376).
+      const late = (others ?? []).filter(({ index }) => index === others?.[0]?.['index']).flatMap(choiceParts)
+      const rest = [...late, ...reasoning.end(), ...(hasCalled ? reasoning.owed() : []), ...calls.end()]
       const hasCalls = rest.some((part) => part.type === 'tool_call')
       const reason = rawReason ? finishReasonOf(rawReason) : said || hasCalls ? 'stop' : 'other'
       return [
@@ -90,9 +104,4 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
       ]
     },
   }
-}
-
-/** The first choice, by its index where it has one: a request for several answers is read as one. Copilot spreads one answer over two of them. */
-function firstChoice(choices: unknown): Record<string, unknown>[] {
-  return Array.isArray(choices) ? choices.filter(isObject).filter(({ index }) => !(Number(index) > 0)) : []
 }

@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ModelError } from '@koagent/core'
 import type { ModelPart } from '@koagent/core'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openaiCompatible } from './openai-compatible.ts'
 
 const hi = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
@@ -109,6 +109,12 @@ describe('a refusal', () => {
     expect((await failureOf(call())).retryable).toBe(true)
   })
 
+  test('of a call that the model wrote wrongly is retryable', async () => {
+    answer = (_, response) =>
+      response.writeHead(400, json).end('{"error":{"message":"no","type":"invalid_request_error","code":"tool_use_failed"}}')
+    expect(await failureOf(call())).toMatchObject({ status: 400, retryable: true })
+  })
+
   test('for an empty account is not retryable', async () => {
     answer = (_, response) => response.writeHead(429, json).end('{"error":{"message":"pay first","code":"insufficient_quota"}}')
     expect((await failureOf(call())).retryable).toBe(false)
@@ -135,6 +141,15 @@ describe('an error frame after HTTP 200', () => {
     ['event: error\ndata: {"message":"overloaded"}\n\n', { retryable: true }],
     ['event: error\ndata: overloaded\n\n', { retryable: true }],
     ['data: {"object":"error","message":"overloaded","code":400}\n\n', { retryable: false, status: 400 }],
+    ['data: {"detail":"overloaded"}\n\n', { retryable: true }],
+    ['data: {"error":{"message":"overloaded","code":429}}\n\n', { retryable: true, status: 429 }],
+    ['data: {"error":{"message":"overloaded","code":404.5}}\n\n', { retryable: true }],
+    ['data: {"message":"overloaded","code":"InvalidParameter","status":400}\n\n', { retryable: false, status: 400 }],
+    ['data: {"code":500,"msg":"overloaded","success":false}\n\n', { retryable: true, status: 500 }],
+    ['data: {"choices":null,"base_resp":{"status_code":1002,"status_msg":"overloaded"}}\n\n', { retryable: true }],
+    ['data: [{"error":{"code":400,"message":"overloaded","status":"INVALID"}}]\n\n', { retryable: false, status: 400 }],
+    ['data: data: {"error":"overloaded"}\n\n', { retryable: true }],
+    ['data: {"error":{"message":"overloaded","type":"invalid_request_error","code":"tool_use_failed"}}\n\n', { retryable: true }],
   ] as const)('%j is a failure', async ([frame, expected]) => {
     answer = (_, response) => response.writeHead(200, { ...sse, 'x-request-id': 'r1' }).end(hi + frame + done)
     const error = await failureOf(call())
@@ -144,6 +159,20 @@ describe('an error frame after HTTP 200', () => {
       ...expected,
     })
     if (!('status' in expected)) expect(error.status).toBeUndefined()
+  })
+})
+
+describe('an error where an answer was to begin, after HTTP 200', () => {
+  test.for([
+    ['{"error":{"message":"overloaded","code":503}}', { retryable: true, status: 503 }],
+    ['\n  {\n  "detail": "overloaded"\n}\n', { retryable: true }],
+    ['[{"error":{"code":429,"message":"overloaded"}}]', { retryable: true, status: 429 }],
+  ] as const)('%j is a failure', async ([body, expected]) => {
+    answer = (_, response) => response.writeHead(200, json).end(body)
+    expect(await failureOf(call())).toMatchObject({
+      message: "model 'acme/m1' sent an error in its stream: overloaded",
+      ...expected,
+    })
   })
 })
 
@@ -188,12 +217,17 @@ describe('an answer that is cut off', () => {
     })
   })
 
-  test('before it began names what came instead', async () => {
-    answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')
-    expect((await failureOf(call())).message).toBe(
-      "model 'acme/m1' answered without one event of an answer, with text/html; does the baseURL point to the API?",
-    )
-  })
+  test.for([['<html>\n<body>Sign in: {"choices":[]}</body>\n</html>'], [''], [' \n'], ['{"choices":[{'], ['{"a":1'], ['null']])(
+    'before it began, by %j, names what came instead',
+    async ([body]) => {
+      answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(body)
+      expect(await failureOf(call())).toMatchObject({
+        message: "model 'acme/m1' answered without one event of an answer, with text/html; does the baseURL point to the API?",
+        code: 'model_garbage',
+        retryable: true,
+      })
+    },
+  )
 })
 
 test('a server that cannot be reached is a retryable failure that says why', async () => {
@@ -246,6 +280,36 @@ describe('an abort', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
+  test.for([
+    ['waits for a key', { apiKey: () => new Promise<string>(() => {}) }],
+    ['waits for a `fetch` that does not look at its signal', { fetch: () => new Promise<Response>(() => {}) }],
+    ['reads a body that does not look at it', { fetch: () => Promise.resolve(new Response(new ReadableStream())) }],
+  ] as const)('while the call %s throws its reason', async ([, options]) => {
+    const controller = new AbortController()
+    const model = openaiCompatible({ baseURL: 'http://acme.test/v1', model: 'm1', ...options })
+    setTimeout(() => controller.abort('enough'), 10)
+    const parts = model.stream({ messages: [], tools: [] }, { signal: controller.signal })[Symbol.asyncIterator]()
+    await expect(parts.next()).rejects.toBe('enough')
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  })
+
+  test('closes a response that comes too late', async () => {
+    const controller = new AbortController()
+    const cancel = vi.fn<() => void>()
+    let parts: Promise<unknown> | undefined
+    const respond = new Promise<() => void>((begun) => {
+      const fetch = (): Promise<Response> =>
+        new Promise((resolve) => begun(() => resolve(new Response(new ReadableStream({ cancel })))))
+      const model = openaiCompatible({ baseURL: 'http://acme.test/v1', model: 'm1', fetch })
+      parts = model.stream({ messages: [], tools: [] }, { signal: controller.signal })[Symbol.asyncIterator]().next()
+    })
+    const answerLate = await respond
+    controller.abort('enough')
+    await expect(parts).rejects.toBe('enough')
+    answerLate()
+    await vi.waitFor(() => expect(cancel).toHaveBeenCalledOnce())
+  })
+
   test('between two parts of one chunk is seen before the second', async () => {
     answer = (_, response) => response.writeHead(200, sse).end(hi + hi + end + done)
     const controller = new AbortController()
@@ -289,6 +353,22 @@ describe('after a call', () => {
     const before = connections
     for await (const _ of call());
     expect(connections).toBe(before)
+  })
+
+  test('whose server goes on for ever after [DONE], the stream ends all the same', async () => {
+    const pieces = [hi + end + done]
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode(pieces.pop() ?? ': ping\n\n')),
+    })
+    const model = openaiCompatible({
+      baseURL: 'http://acme.test/v1',
+      model: 'm1',
+      fetch: () => Promise.resolve(new Response(body)),
+    })
+    const parts = []
+    for await (const part of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }))
+      parts.push(part.type)
+    expect(parts).toEqual(['text_delta', 'finish'])
   })
 
   test('whose server does not close after [DONE], the stream ends all the same', async () => {

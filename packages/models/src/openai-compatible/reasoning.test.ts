@@ -116,7 +116,7 @@ async function echoed(...first: readonly string[]): Promise<unknown> {
   line.answer = () => streamed([done])
   await partsOf(model, { ...hello, messages })
   expect(line.sent[2]?.body['messages']).toEqual(line.sent[1]?.body['messages'])
-  return (line.sent[1]?.body['messages'] as unknown[])[1]
+  return (line.sent[1]?.body['messages'] as unknown[] | undefined)?.[1]
 }
 
 const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{}' } }
@@ -129,6 +129,26 @@ describe('reasoning goes back to where it came from', () => {
       reasoning_content: 'hm',
       tool_calls: [call],
     })
+  })
+
+  test('in its field also where it was empty, beside calls only', async () => {
+    const first = delta({ role: 'assistant', reasoning_content: '' })
+    expect(await echoed(first, calls([0, 'a', 'add', '{}']), stop, done)).toEqual({
+      role: 'assistant',
+      content: null,
+      reasoning_content: '',
+      tool_calls: [call],
+    })
+    expect(await ofReasoning(first, delta({ content: 'hi' }))).toEqual([{ type: 'text_delta', text: 'hi' }])
+    for (const stream of [
+      [first, delta({ reasoning_content: 'hm' })],
+      [delta({ reasoning_content: 'hm' }), first],
+    ]) {
+      expect(await ofReasoning(...stream, calls([0, 'a', 'add', '{}']))).toEqual([
+        said('hm'),
+        end({ field: 'reasoning_content' }),
+      ])
+    }
   })
 
   test('as its details, whole and in order, also those that came late', async () => {

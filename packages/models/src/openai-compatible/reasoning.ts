@@ -13,12 +13,15 @@ export interface ReasoningReader {
   think(text: string): ModelPart[]
   /** Ends the block, before anything else comes. */
   end(): ModelPart[]
+  /** What must go back beside calls of an answer without reasoning: a field that was there and empty. DeepSeek refuses calls without it. */
+  owed(): ModelPart[]
 }
 
 export function reasoningReader(): ReasoningReader {
   /** The field that the open block came in. */
   let open = ''
   let details: JsonObject[] = []
+  let isOwed: boolean | undefined
 
   function end(): ModelPart[] {
     if (!open) return []
@@ -32,11 +35,13 @@ export function reasoningReader(): ReasoningReader {
     // What has details goes back as these, whatever field its text came in.
     const parts = open !== field && details.length === 0 ? end() : []
     open = field
+    isOwed = false
     return text ? [...parts, { type: 'reasoning_delta', text }] : parts
   }
 
   return {
     push(delta) {
+      isOwed ??= delta['reasoning_content'] === '' || undefined
       const field = fields.find((name) => textIn(delta[name]))
       const parts = field ? add(field, textIn(delta[field])) : []
       const before = details.length
@@ -46,6 +51,7 @@ export function reasoningReader(): ReasoningReader {
     },
     think: (text) => (text ? add('thinking', text) : []),
     end,
+    owed: () => (isOwed ? [{ type: 'reasoning_end', providerData: { field: 'reasoning_content' } }] : []),
   }
 }
 

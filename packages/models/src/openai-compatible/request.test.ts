@@ -95,6 +95,29 @@ describe('messages', () => {
     ])
   })
 
+  test('empty text is no part, and no message of the system', async () => {
+    const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
+    const url = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+    const messages: Message[] = [
+      { role: 'user', content: [text(''), image, text('')] },
+      { role: 'system', content: [text('')] },
+      { role: 'assistant', content: [{ ...text(''), providerData: { id: 1 } }, text('hm')] },
+      { role: 'user', content: [text(''), text('so')] },
+    ]
+    expect(await messagesOf(messages)).toEqual([
+      { role: 'user', content: [url] },
+      { role: 'assistant', content: 'hm' },
+      { role: 'user', content: 'so' },
+    ])
+  })
+
+  test('marks for a cache stay here', async () => {
+    const image = { type: 'image', mediaType: 'image/png', url: 'https://acme.test/a.png', cache: true } as const
+    expect(await messagesOf([{ role: 'user', content: [{ ...text('hi'), cache: true }, image] }])).toEqual([
+      { role: 'user', content: [text('hi'), { type: 'image_url', image_url: { url: 'https://acme.test/a.png' } }] },
+    ])
+  })
+
   test('calls carry their arguments as JSON, also where the model wrote none', async () => {
     const content: AssistantMessage['content'] = [
       { type: 'tool_call', callId: 'a', toolName: 'add', args: { n: 1 } },

@@ -161,6 +161,15 @@ const cases: readonly Case[] = [
     answer: { text: 'hi' },
   },
   {
+    name: 'absurd counts beside sound ones',
+    stream: [
+      hi,
+      stop,
+      sent({ usage: { ...tokens, cached_tokens: 1e308, cache_creation_input_tokens: 1e308, total_tokens: 'x' } }),
+    ],
+    answer: { text: 'hi', usage },
+  },
+  {
     name: 'cached and reasoning tokens',
     stream: [
       hi,
@@ -244,6 +253,14 @@ const cases: readonly Case[] = [
       sent({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
       sent({ choices: [{ index: 2, delta: { content: 'no' }, finish_reason: 'length' }] }),
       done,
+    ],
+    answer: { text: 'hi' },
+  },
+  {
+    name: 'one choice, of another index than the first',
+    stream: [
+      sent({ choices: [{ index: 1, delta: { content: 'h' }, finish_reason: null }] }),
+      sent({ choices: [{ index: 1, delta: { content: 'i' }, finish_reason: 'stop' }] }),
     ],
     answer: { text: 'hi' },
   },

@@ -58,6 +58,11 @@ const cases: readonly (Pick<Answer, 'calls'> & { readonly name: string; readonly
     calls: [...one('1', 'x'), ...one('2', 'x')],
   },
   {
+    name: 'one id for two calls, the first without arguments',
+    stream: [calls([0, 'x', 'add', '']), calls([1, 'x', 'mul', '2'])],
+    calls: [...one('', 'x'), ...one('2', 'x', 'mul')],
+  },
+  {
     name: 'one id and index for two tools',
     stream: [calls([0, 'x', 'add', '1']), calls([0, 'x', 'mul', '2'])],
     calls: [...one('1', 'x'), ...one('2', 'x', 'mul')],

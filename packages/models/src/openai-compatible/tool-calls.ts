@@ -61,11 +61,12 @@ function begin(calls: OpenCall[]): OpenCall {
   return call
 }
 
-/** What of the arguments has not gone out. Two calls under one id, or without one, could not be told apart: the later comes whole. */
+/** What of the arguments has not gone out. Two calls under one id, or without one, could not be told apart: the later come whole. */
 function* newDelta(call: OpenCall, calls: readonly OpenCall[]): Generator<ModelPart> {
   const delta = call.args.slice(call.streamed)
   if (!call.name || !delta) return
-  if (call.streamedAs === undefined && calls.some((other) => other.streamedAs === call.id)) return
+  const isFirst = calls.find(({ id, streamedAs = id, name }) => name && streamedAs === call.id) === call
+  if (call.streamedAs === undefined && !isFirst) return
   call.streamedAs ??= call.id
   call.streamed = call.args.length
   yield { type: 'tool_call_delta', callId: call.streamedAs, toolName: call.name, delta }

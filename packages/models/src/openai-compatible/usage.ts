@@ -13,8 +13,8 @@ export function usageIn(chunk: Record<string, unknown>, before: Usage | undefine
 
 function usageOf(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
-  const input = countIn(value['prompt_tokens']) ?? countIn(value['input_tokens'])
-  const output = countIn(value['completion_tokens']) ?? countIn(value['output_tokens'])
+  const input = tokensIn(value['prompt_tokens']) ?? tokensIn(value['input_tokens'])
+  const output = tokensIn(value['completion_tokens']) ?? tokensIn(value['output_tokens'])
   if (input === undefined && output === undefined) return undefined
   const inputDetails = detailsIn(value['prompt_tokens_details'] ?? value['input_tokens_details'])
   const outputDetails = detailsIn(value['completion_tokens_details'] ?? value['output_tokens_details'])
@@ -32,11 +32,17 @@ function usageOf(value: unknown): Usage | undefined {
   const reasoning = firstCount(outputDetails['reasoning_tokens'], value['reasoning_tokens'])
   return {
     inputTokens: withCached(input ?? 0, (cached ?? 0) + (cacheWrite ?? 0)),
-    outputTokens: withReasoning(input ?? 0, output ?? 0, reasoning ?? 0, countIn(value['total_tokens'])),
+    outputTokens: withReasoning(input ?? 0, output ?? 0, reasoning ?? 0, tokensIn(value['total_tokens'])),
     ...(cached !== undefined && { cachedInputTokens: cached }),
     ...(cacheWrite !== undefined && { cacheWriteTokens: cacheWrite }),
     ...(reasoning !== undefined && { reasoningTokens: reasoning }),
   }
+}
+
+/** A count that sums of it stay finite with. */
+function tokensIn(value: unknown): number | undefined {
+  const count = countIn(value)
+  return count !== undefined && count <= Number.MAX_SAFE_INTEGER ? count : undefined
 }
 
 function detailsIn(value: unknown): Record<string, unknown> {
@@ -44,7 +50,7 @@ function detailsIn(value: unknown): Record<string, unknown> {
 }
 
 function firstCount(...values: readonly unknown[]): number | undefined {
-  return values.map(countIn).find((count) => count !== undefined)
+  return values.map(tokensIn).find((count) => count !== undefined)
 }
 
 /** More from the cache than there was: then it was counted beside the rest, as Anthropic does. */

@@ -192,9 +192,7 @@ describe('refusals', () => {
     const unknown = await post(provider, {}, '/completions')
     expect([unknown.status, await unknown.text()]).toEqual([
       404,
-      expect.stringMatching(
-        'no POST /v1/completions, only POST …/chat/completions, POST …/responses, POST …/messages',
-      ) as string,
+      expect.stringMatching('no POST /v1/completions, only POST …/chat/completions, POST …/responses, POST …/messages') as string,
     ])
     expect((await fetch(`${provider.baseURL}/messages`)).status).toBe(404)
     for (const body of ['{', '[]', 'null', '']) expect((await post(provider, body)).status).toBe(400)

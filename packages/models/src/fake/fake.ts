@@ -22,7 +22,7 @@ export interface FakeProvider {
   /** Every request that an answer was asked for, oldest first. */
   readonly requests: readonly FakeRequest[]
   /** Ends open answers too. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /**

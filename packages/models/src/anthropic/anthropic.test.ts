@@ -10,13 +10,24 @@ import { anthropic } from './anthropic.ts'
 import type { AnthropicOptions } from './anthropic.ts'
 
 const end = 'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n'
-const variables = ['API_KEY', 'AUTH_TOKEN', 'BASE_URL', 'CUSTOM_HEADERS', 'PROFILE', 'CONFIG_DIR', 'FEDERATION_RULE_ID', 'ORGANIZATION_ID']
+const variables = [
+  'API_KEY',
+  'AUTH_TOKEN',
+  'BASE_URL',
+  'CUSTOM_HEADERS',
+  'PROFILE',
+  'CONFIG_DIR',
+  'FEDERATION_RULE_ID',
+  'ORGANIZATION_ID',
+]
 
 beforeEach(() => variables.forEach((name) => vi.stubEnv(`ANTHROPIC_${name}`, undefined)))
 afterEach(() => vi.unstubAllEnvs())
 
 /** What goes over the wire to whom. */
-async function sent(options: Omit<Extract<AnthropicOptions, { client?: never }>, 'model' | 'fetch' | 'cache' | 'provider'>): Promise<Sent> {
+async function sent(
+  options: Omit<Extract<AnthropicOptions, { client?: never }>, 'model' | 'fetch' | 'cache' | 'provider'>,
+): Promise<Sent> {
   const line = wire(() => streamed([end]))
   await partsOf(anthropic({ model: 'm1', fetch: line.fetch, ...options }))
   expect(line.sent.length).toBe(1)
@@ -30,7 +41,9 @@ describe('the server', () => {
     expect(headers.get('authorization')).toBe('Bearer secret')
     expect(headers.get('x-team')).toBe('blue')
     expect((await sent({ apiKey: () => Promise.resolve('fresh') })).headers.get('authorization')).toBe('Bearer fresh')
-    expect((await sent({ baseURL: 'https://acme.test', headers: { authorization: 'Bearer x' } })).headers.get('authorization')).toBe('Bearer x')
+    expect(
+      (await sent({ baseURL: 'https://acme.test', headers: { authorization: 'Bearer x' } })).headers.get('authorization'),
+    ).toBe('Bearer x')
   })
 
   test.for(['API_KEY', 'AUTH_TOKEN'])("never gets Anthropic's ANTHROPIC_%s from the environment", async (name) => {
@@ -64,25 +77,26 @@ describe('the server', () => {
 })
 
 describe('the version of the API', () => {
-  const version = async (settings: ModelSettings, baseURL = 'https://acme.test'): Promise<string | null | undefined> => {
+  const bedrock = 'https://bedrock-runtime.eu-west-1.amazonaws.com'
+  const vertex = 'https://aiplatform.googleapis.com/v1'
+
+  test.for<[string, string, ModelSettings, string, unknown]>([
+    ['https://api.anthropic.com', 'nothing', {}, 'new', undefined],
+    ['https://api.anthropic.com', 'temperature', { temperature: 0 }, '2023-06-01', undefined],
+    ['https://acme.test', 'topP', { topP: 1 }, '2023-06-01', undefined],
+    ['https://acme.test', 'top_k', { extra: { top_k: 5 } }, '2023-06-01', undefined],
+    ['https://acme.test', 'a temperature that is taken away', { temperature: 0, extra: { temperature: undefined } }, 'new', undefined],
+    [vertex, 'nothing', {}, 'new', undefined],
+    [vertex, 'temperature', { temperature: 0 }, 'new', 'vertex-2023-10-16'],
+    [bedrock, 'nothing', {}, 'new', 'bedrock-2023-05-31'],
+    [bedrock, 'temperature', { temperature: 0 }, 'new', 'bedrock-2023-05-31'],
+    [bedrock, 'a version', { extra: { anthropic_version: '2026-10-21' } }, 'new', '2026-10-21'],
+  ])('at %s with %s is one that takes it', async ([baseURL, , settings, header, field]) => {
     const line = wire(() => streamed([end]))
     const client = new Anthropic({ apiKey: 'k', baseURL, fetch: line.fetch, defaultHeaders: { 'anthropic-version': 'new' } })
     await partsOf(anthropic({ model: 'm1', client }), { ...hello, settings })
-    return line.sent[0]?.headers.get('anthropic-version')
-  }
-
-  test.for<[string, ModelSettings]>([
-    ['temperature', { temperature: 0 }],
-    ['topP', { topP: 1 }],
-    ['a field of its own', { extra: { top_k: 5 } }],
-  ])('is the last one that takes what is set: %s', async ([, settings]) => {
-    expect(await version(settings)).toBe('2023-06-01')
-  })
-
-  test("is the client's otherwise, and always where versions have other names", async () => {
-    expect(await version({ maxOutputTokens: 9 })).toBe('new')
-    expect(await version({ temperature: 0 }, 'https://bedrock-runtime.eu-west-1.amazonaws.com')).toBe('new')
-    expect(await version({ temperature: 0 }, 'https://aiplatform.googleapis.com/v1')).toBe('new')
+    expect(line.sent[0]?.headers.get('anthropic-version')).toBe(header)
+    expect(line.sent[0]?.body['anthropic_version']).toBe(field)
   })
 })
 

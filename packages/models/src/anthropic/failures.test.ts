@@ -17,7 +17,8 @@ const ended = events([{ type: 'message_delta', delta: { stop_reason: 'end_turn' 
 const stop = events([{ type: 'message_stop' }])
 const json = { 'content-type': 'application/json' }
 const sse = { 'content-type': 'text/event-stream' }
-const saying = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message }, request_id: 'r1' })
+const saying = (type: string, message: string): string =>
+  JSON.stringify({ type: 'error', error: { type, message }, request_id: 'r1' })
 
 /** What the server does with the next requests, and how many came. */
 let answer: RequestListener
@@ -34,7 +35,10 @@ beforeEach(() => {
 })
 afterAll(() => server.close())
 
-function call(signal: AbortSignal = new AbortController().signal, port = (server.address() as AddressInfo).port): AsyncIterable<ModelPart> {
+function call(
+  signal: AbortSignal = new AbortController().signal,
+  port = (server.address() as AddressInfo).port,
+): AsyncIterable<ModelPart> {
   const model = anthropic({ baseURL: `http://127.0.0.1:${port}`, model: 'm1', provider: 'acme' })
   return model.stream(hello, { signal })
 }
@@ -105,7 +109,8 @@ describe('a refusal', () => {
   })
 
   test('is asked for once, also where the client that was given would try again', async () => {
-    answer = (_, response) => response.writeHead(529, { ...json, 'retry-after-ms': '1' }).end(saying('overloaded_error', 'not now'))
+    answer = (_, response) =>
+      response.writeHead(529, { ...json, 'retry-after-ms': '1' }).end(saying('overloaded_error', 'not now'))
     const { port } = server.address() as AddressInfo
     const client = new Anthropic({ apiKey: 'k', baseURL: `http://127.0.0.1:${port}`, maxRetries: 3 })
     const error = await partsOf(anthropic({ model: 'm1', client })).catch((thrown: unknown) => thrown)

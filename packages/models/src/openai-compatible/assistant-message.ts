@@ -7,16 +7,23 @@ import type {
 import { isObject } from '../values.ts'
 import { addDetails } from './reasoning-details.ts'
 
-/** An answer on its way back. What is the provider's own goes with it only where it was this provider's. */
-export function assistantMessage({ content }: AssistantMessage, own: boolean): ChatCompletionAssistantMessageParam {
+/**
+ * An answer on its way back; none for one that holds nothing, which Mistral and others refuse. What is the provider's own goes with it only where it was this
+ * provider's.
+ */
+export function assistantMessages({ content }: AssistantMessage, own: boolean): ChatCompletionAssistantMessageParam[] {
   const calls = content.filter((part) => part.type === 'tool_call')
   const visible = contentOf(content, own)
-  return {
-    role: 'assistant',
-    content: visible.length > 0 || calls.length === 0 ? visible : null,
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => toolCall(call, own)) }),
-    ...(own && reasoningFields(content.filter((part) => part.type === 'reasoning'))),
-  }
+  const reasoning = own ? reasoningFields(content.filter((part) => part.type === 'reasoning')) : {}
+  if (visible.length === 0 && calls.length === 0 && Object.keys(reasoning).length === 0) return []
+  return [
+    {
+      role: 'assistant',
+      content: visible.length > 0 || calls.length === 0 ? visible : null,
+      ...(calls.length > 0 && { tool_calls: calls.map((call) => toolCall(call, own)) }),
+      ...reasoning,
+    },
+  ]
 }
 
 /** One string, which every server takes; a list of parts, in their order, only for the one that had thinking in its list. */

@@ -1,6 +1,6 @@
 import type { ContentPart, Message, ToolMessage } from '@koagent/core'
 import type { ChatCompletionContentPart, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
-import { assistantMessage } from './assistant-message.ts'
+import { assistantMessages } from './assistant-message.ts'
 
 /** Whom a conversation is sent to. */
 export interface Recipient {
@@ -24,7 +24,7 @@ export function chatMessages(
       const text = textsOf(message.content)
       if (text) chat.push({ role: to.systemAnywhere ? 'system' : 'user', content: text })
     } else if (message.role === 'user') chat.push({ role: 'user', content: userContent(message.content) })
-    else if (message.role === 'assistant') chat.push(assistantMessage(message, message.provider === to.provider))
+    else if (message.role === 'assistant') chat.push(...assistantMessages(message, message.provider === to.provider))
     else chat.push(...toolMessages(message))
   }
   return chat

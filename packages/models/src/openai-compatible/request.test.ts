@@ -131,7 +131,19 @@ describe('messages', () => {
     expect(await messagesOf([{ role: 'assistant', content: [text('So: '), text('now'), ...content] }])).toEqual([
       { role: 'assistant', content: 'So: now', tool_calls },
     ])
-    expect(await messagesOf([{ role: 'assistant', content: [] }])).toEqual([{ role: 'assistant', content: '' }])
+  })
+
+  test('an answer that held nothing is no message; one that held nothing but reasoning is one', async () => {
+    const reasoning = { type: 'reasoning', text: 'hm', providerData: { field: 'reasoning_content' } } as const
+    const answer = { role: 'assistant', provider: 'acme.test' } as const
+    const empty: Message[] = [
+      { ...answer, content: [] },
+      { ...answer, content: [text('')] },
+    ]
+    expect(await messagesOf([user('hi'), ...empty, { ...answer, content: [reasoning] }])).toEqual([
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: '', reasoning_content: 'hm' },
+    ])
   })
 
   test('opaque data goes back to the provider that it came from, and to no other', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { answered, calls, delta, done, fragment, no, nothing, one } from './testing/chunks.ts'
+import { partsOf } from '../testing/wire.ts'
+import { answered, calls, delta, done, fragment, no, nothing, one, serving } from './testing/chunks.ts'
 import type { Answer } from './testing/chunks.ts'
 
 const two: Answer['calls'] = [...one('{"n":1}'), ...one('{"n":2}', 'b', 'mul')]
@@ -215,5 +216,24 @@ describe('tool calls', () => {
   test.for(cases)('with $name', async ({ stream, calls: expected }) => {
     const answer = await answered(...stream, delta({}, 'tool_calls'), done)
     expect(answer).toEqual({ ...nothing, calls: expected, reason: 'tool_calls', raw: 'tool_calls' })
+  })
+
+  test('stream while they come, also under an id of its own for each fragment', async () => {
+    const parts = await partsOf(
+      serving([
+        calls([0, 'a', 'add', '']),
+        calls([0, 'x', no, '{"n"']),
+        delta({ content: 'hi' }),
+        calls([0, 'y', no, ':1}']),
+        done,
+      ]),
+    )
+    expect(parts.map((part) => ('delta' in part ? part.delta : part.type))).toEqual([
+      '{"n"',
+      'text_delta',
+      ':1}',
+      'tool_call',
+      'finish',
+    ])
   })
 })

@@ -77,6 +77,15 @@ describe('reasoning', () => {
     ])
   })
 
+  test('in details of two ids is two of them', async () => {
+    const list = ['r1', 'r2'].map((id) => ({ type: 'reasoning.summary', summary: 'a', id, index: 0 }))
+    expect(await ofReasoning(details(list[0] ?? {}), details(list[1] ?? {}))).toEqual([
+      said('a'),
+      said('a'),
+      end({ field: 'reasoning_details', details: list }),
+    ])
+  })
+
   test('in details that are none is passed over', async () => {
     for (const odd of [null, 7, 'x', {}, [null, 3, 'x', []]]) {
       expect(await ofReasoning(delta({ reasoning: 'hm', reasoning_details: odd }))).toEqual([

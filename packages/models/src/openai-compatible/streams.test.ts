@@ -345,7 +345,7 @@ const cases: readonly Case[] = [
       calls([0, 'a', 'add', '{}']),
       sent({
         choices: [
-          { message: { reasoning: 'hm', content: null, tool_calls: [fragment([no, 'a', 'add', '{}'])] }, finish_reason: 'stop' },
+          { message: { reasoning: 'hm', content: null, tool_calls: [fragment([no, no, 'add', '{}'])] }, finish_reason: 'stop' },
         ],
       }),
     ],

@@ -75,6 +75,12 @@ test.for<[string, AnthropicOptions['cache'], Partial<ModelRequest>, unknown[]]>(
   ['results', '5m', { messages: [user('a'), called, result('b')] }, ['a', '1']],
   ['nothing twice', '5m', { messages: [system('!s'), user('!a')] }, ['!s', '!a']],
   [
+    'what is marked and, in the room that is left, the system text',
+    '5m',
+    { system: 's', messages: [user(['!a', '!b', '!c'])] },
+    ['s', '!a', '!b', '!c'],
+  ],
+  [
     'first what is marked, then the end',
     '5m',
     { system: 's', messages: [user(['!a', '!b', '!c', 'd']), assistant('e'), user('f')] },

@@ -7,7 +7,7 @@ type Fields = Record<string, unknown>
 /** One item of a response while it is being streamed. What it says is whole with its last event, whichever of its events came. */
 export class OutputItem {
   readonly type: string
-  index: number | undefined
+  readonly index: number | undefined
   /** What the server has said of it so far. */
   fields: Fields = {}
   /** Its beginning was announced, not only inferred. */

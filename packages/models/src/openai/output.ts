@@ -91,9 +91,7 @@ export class Output {
     const alike = this.#items.filter((item) => fits(item, place))
     const { index } = place
     if (index === undefined) return alike.find((item) => isSame(item, place)) ?? alike.findLast((item) => !item.ended)
-    const known = alike.findLast((item) => item.index === index) ?? alike.find((item) => item.index === undefined && !item.ended)
-    if (known) known.index = index
-    return known
+    return alike.findLast((item) => item.index === index) ?? alike.find((item) => item.index === undefined && !item.ended)
   }
 }
 

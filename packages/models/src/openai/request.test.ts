@@ -256,10 +256,13 @@ describe('an assistant message', () => {
   })
 
   test('goes without what another provider left in it', async () => {
-    expect(await echo([reasoning(thought), said('So:', { id: 'msg_1' }), call({ id: 'fc_1' })], 'gpt-5.2', 'acme')).toEqual([
-      { role: 'assistant', content: 'So:' },
-      called,
-    ])
+    expect(
+      await echo(
+        [reasoning(thought), said('So:', { id: 'msg_1', phase: 'commentary' }), call({ id: 'fc_1', namespace: 'math' })],
+        'gpt-5.2',
+        'acme',
+      ),
+    ).toEqual([{ role: 'assistant', content: 'So:' }, called])
   })
 
   test('keeps reasoning in the open, and loses what the API refuses: null, a status of reasoning, who made an item', async () => {

@@ -29,6 +29,22 @@ const modelOn = (fetch: typeof globalThis.fetch) => openai({ model: 'gpt-5.2', a
 type Case = readonly [name: string, stream: readonly object[], parts: readonly ModelPart[]]
 
 const text: readonly Case[] = [
+  ['text after its end', [ended(0, message('a')), delta('output_text', 0, 'b'), completed()], [says('a'), textEnd(), stops]],
+  [
+    'deltas without an index or an end',
+    [delta('output_text', undefined, 'a'), completed([{ type: 'reasoning' }, message('a')])],
+    [says('a'), textEnd(), { type: 'reasoning_end', providerData: { type: 'reasoning' } }, stops],
+  ],
+  [
+    'a refusal at the end only',
+    [completed([{ ...message(''), content: [{ type: 'refusal', refusal: 'No.' }] }])],
+    [says('No.'), textEnd(), stops],
+  ],
+  [
+    'two messages under one index, without the list of them',
+    [added(0, opening), ended(0, message('a')), added(0, { ...opening, id: 'msg_2' }), delta('output_text', 0, 'b'), completed()],
+    [says('a'), textEnd(), says('b'), textEnd('msg_2'), stops],
+  ],
   [
     'text',
     [
@@ -79,8 +95,8 @@ const text: readonly Case[] = [
   ],
   [
     'an end that is not what was said',
-    [delta('output_text', 0, 'a '), completed([message('a')])],
-    [says('a '), textEnd(), stops],
+    [delta('output_text', 0, 'a'), completed([message('xyz')])],
+    [says('a'), textEnd(), stops],
   ],
   [
     'the end before the beginning',
@@ -319,6 +335,37 @@ const reasoned: readonly Case[] = [
 ]
 
 const called: readonly Case[] = [
+  [
+    'a beginning that comes again',
+    [added(0, call('')), ended(0, call('{}')), added(0, call('')), completed()],
+    [argues('{}'), calls('{}'), asks],
+  ],
+  [
+    'two calls under one index, without the list of them',
+    [ended(0, call('1')), ended(0, call('2', '2')), completed()],
+    [argues('1'), calls('1'), argues('2', '2'), calls('2', '2'), asks],
+  ],
+  [
+    'two calls without indexes at once',
+    [
+      added(undefined, call('')),
+      added(undefined, call('', '2')),
+      delta('function_call_arguments', undefined, '1', { item_id: 'fc_1' }),
+      delta('function_call_arguments', undefined, '2', { item_id: 'fc_2' }),
+      completed(),
+    ],
+    [argues('1'), calls('1'), argues('2', '2'), calls('2', '2'), asks],
+  ],
+  [
+    'an id that comes late',
+    [
+      added(0, { type: 'function_call', id: 'fc_1', name: 'add' }),
+      delta('function_call_arguments', 0, '{}'),
+      ended(0, call('{}')),
+      completed(),
+    ],
+    [argues('{}'), calls('{}'), asks],
+  ],
   [
     'a call',
     [

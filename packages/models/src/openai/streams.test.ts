@@ -29,7 +29,11 @@ const modelOn = (fetch: typeof globalThis.fetch) => openai({ model: 'gpt-5.2', a
 type Case = readonly [name: string, stream: readonly object[], parts: readonly ModelPart[]]
 
 const text: readonly Case[] = [
-  ['text after its end', [ended(0, message('a')), delta('output_text', 0, 'b'), completed()], [says('a'), textEnd(), stops]],
+  [
+    'text after its end, while it waits for what is before it',
+    [added(0, reasoning()), ended(1, message('a')), delta('output_text', 1, 'b'), ended(0, reasoning()), completed()],
+    [thought(reasoning()), says('a'), textEnd(), stops],
+  ],
   [
     'deltas without an index or an end',
     [delta('output_text', undefined, 'a'), completed([{ type: 'reasoning' }, message('a')])],

@@ -1,7 +1,7 @@
 import { ConfigError } from '@koagent/core'
 import type { Model } from '@koagent/core'
 import Anthropic from '@anthropic-ai/sdk'
-import { rootOf } from '../model-error/failure.ts'
+import { keepRefusals, rootOf } from '../model-error/failure.ts'
 import { anthropicHost, messagesModel } from './model.ts'
 import type { AnthropicClient } from './model.ts'
 
@@ -67,7 +67,7 @@ function clientOf({ baseURL, apiKey, headers, fetch = globalThis.fetch }: OwnCli
       ...(foreign && apiKey === undefined && { Authorization: null }),
       ...headers,
     },
-    fetch,
+    fetch: keepRefusals(fetch),
     maxRetries: 0,
     // It would print what a server sent; all of it is in the errors.
     logLevel: 'off',

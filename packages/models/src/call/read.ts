@@ -29,6 +29,9 @@ export interface AnswerReader {
 const endMs = 100
 const endPieces = 64
 
+/** How long the rest of a complete answer may take, its usage above all: some servers send that late, others neither end the stream nor say `[DONE]`. */
+const restMs = 5000
+
 /**
  * The parts of a streamed answer. It is complete when the server says so, by its reason or with `[DONE]`; anything less throws.
  *
@@ -46,6 +49,7 @@ export async function* readParts(
   const close = (): void => void body?.cancel().catch(() => {})
   // A body that is not the global fetch's may not obey the signal that its request was given.
   signal.addEventListener('abort', close, { once: true })
+  let rest: ReturnType<typeof setTimeout> | undefined
   let more = body !== undefined
   let seen = false
   let done = false
@@ -73,11 +77,13 @@ export async function* readParts(
         done = answer.done === true
         if (done) break
       }
+      if (answer.complete) rest ??= setTimeout(close, restMs)
     }
     if (!done && !answer.complete) throw incomplete(failed, seen, headers, broken)
     yield* answer.end()
     if (more) await readToEnd(body)
   } finally {
+    clearTimeout(rest)
     close()
   }
 }

@@ -34,6 +34,8 @@ const permanent = new Set([
   'not_found_error',
   'billing_error',
   'request_too_large',
+  'validationException',
+  'accessDeniedException',
 ])
 
 /** Groq's words for a call or an answer that the model wrote wrongly: another try may come out well, although the request is blamed for it. */
@@ -103,23 +105,48 @@ function isAPIError(thrown: unknown): thrown is APIError {
 /** Where {@link keepRefusals} was at work `error` holds the whole body as text. A body that the SDK could not read is in its message, behind the status. */
 function refusalIn({ error, status, message }: APIError): Refusal {
   if (error === undefined) return { message: message.replace(new RegExp(`^${status} (status code \\(no body\\))?`), '') }
-  return typeof error === 'string' ? refusalOfText(error) : refusalOf(error)
+  return refusalOf(error)
 }
 
 type Fetch = typeof globalThis.fetch
 
-/** The SDK keeps of a refusal only the field `error`, and many servers speak elsewhere: this puts the whole body into that field. */
+/**
+ * OpenAI's SDK keeps of a refusal only the field `error`, and many servers speak elsewhere: this puts the whole body into that field. Of a body without an
+ * end it takes what comes in time.
+ */
 export function keepRefusals(fetch: Fetch): Fetch {
   return async function keepRefusals(input, init) {
     const response = await fetch(input, init)
     if (response.status < 400) return response
-    const error = await response.text().catch(() => '')
-    return new Response(JSON.stringify({ error }), {
+    const error = await wordsOf(response)
+    return new Response(error && JSON.stringify({ error }), {
       status: response.status,
       statusText: response.statusText,
       headers: response.headers,
     })
   }
+}
+
+/** A refusal is read no longer, in milliseconds, and no further, in characters. */
+const refusalMs = 5000
+const refusalChars = 65_536
+
+async function wordsOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const close = (): void => void reader?.cancel().catch(() => {})
+  const timer = setTimeout(close, refusalMs)
+  const utf8 = new TextDecoder()
+  let words = ''
+  try {
+    for (let bytes = await reader?.read(); bytes?.value && words.length < refusalChars; bytes = await reader?.read())
+      words += utf8.decode(bytes.value, { stream: true })
+  } catch {
+    // What came before the connection was lost is all there is.
+  } finally {
+    clearTimeout(timer)
+    close()
+  }
+  return words
 }
 
 function isRetryable({ code, type }: Refusal, status: number | undefined, asked: string | null | undefined): boolean {
@@ -131,7 +158,8 @@ function isRetryable({ code, type }: Refusal, status: number | undefined, asked:
 }
 
 function requestId(headers: Headers): string | undefined {
-  return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined
+  const id = ['x-request-id', 'request-id', 'x-amzn-requestid'].map((name) => headers.get(name)).find(Boolean)
+  return id ?? undefined
 }
 
 /** The innermost cause says what happened: 'fetch failed' does not. */

@@ -12,17 +12,18 @@ const maxChars = 1000
 /** Finds a server's words in the text of its answer: JSON of any of the usual shapes, or plain text. */
 export function refusalOfText(text: string): Refusal {
   try {
-    return refusalOf(JSON.parse(text))
+    if (/^\s*[[{"]/.test(text)) return refusalOf(JSON.parse(text))
   } catch {
-    return { message: capped(text.trim()) }
+    // It only looks like JSON.
   }
+  return { message: capped(text.trim()) }
 }
 
-/** The same for a JSON value: `{ error: { message } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, `{ msg }`, or a list with one of these. */
+/** The same for a JSON value, or for text that is one: `{ error: { message } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, `{ msg }`, or a list with one of these. */
 export function refusalOf(value: unknown): Refusal {
   if (Array.isArray(value) && value.length > 0) return refusalOf(value[0])
-  if (typeof value !== 'object' || value === null)
-    return { message: capped(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) }
+  if (typeof value === 'string') return refusalOfText(value)
+  if (typeof value !== 'object' || value === null) return { message: capped(JSON.stringify(value) ?? '') }
   const fields = value as Record<string, unknown>
   // The latter is MiniMax's.
   const inner = fields['error'] || fields['base_resp']

@@ -145,7 +145,10 @@ describe.for(compatible)('@ai-sdk/openai-compatible of %s', ([version, make]) =>
     await expect.poll(() => closed).toBe(1)
     for await (const part of model.stream(hello, { signal: new AbortController().signal })) if (part.type === 'text_delta') break
     await expect.poll(() => closed).toBe(2)
-    await new Promise((resolve) => server.close(resolve))
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
   })
 })
 

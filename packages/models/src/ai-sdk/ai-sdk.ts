@@ -1,5 +1,7 @@
 import { ConfigError } from '@koagent/core'
 import type { Model } from '@koagent/core'
+import { withDefaults } from '../settings.ts'
+import type { WithSettings } from '../settings.ts'
 import { isObject } from '../values.ts'
 import { answerReader } from './answer.ts'
 import { streamFailures } from './failure.ts'
@@ -24,7 +26,7 @@ export type { AISDKCallOptions, AISDKModel }
  *
  * @throws ConfigError for what is no such model, such as the id of a gateway's model
  */
-export function fromAISDK(model: AISDKModel): Model {
+export function fromAISDK(model: AISDKModel, { settings }: WithSettings = {}): Model {
   check(model)
   const { provider, modelId, specificationVersion: version } = model
   const failed = streamFailures(provider, modelId)
@@ -33,7 +35,8 @@ export function fromAISDK(model: AISDKModel): Model {
     id: modelId,
     stream: (request, { signal }) =>
       answerParts({
-        send: (abortSignal) => model.doStream({ ...callOptions(request, { provider, version }), abortSignal }),
+        send: (abortSignal) =>
+          model.doStream({ ...callOptions(withDefaults(request, settings), { provider, version }), abortSignal }),
         reader: (headers) => answerReader(failed, headers),
         failed,
         signal,

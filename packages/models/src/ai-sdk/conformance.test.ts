@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAICompatible as createV2 } from 'ai-sdk-v2'
 import { createOpenAICompatible as createV3 } from 'ai-sdk-v3'
 import { createOpenAICompatible as createV4 } from 'ai-sdk-v4'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { modelConformance } from '../conformance/conformance.ts'
 import { fakeProvider } from '../fake/fake.ts'
 import { fromAISDK } from './ai-sdk.ts'
@@ -21,5 +21,8 @@ describe.for<readonly [string, (baseURL: string) => AISDKModel, object?]>([
     const { baseURL, requests, close } = await fakeProvider(steps)
     return { model: fromAISDK(make(baseURL)), close, received: () => requests.map(({ body }) => JSON.stringify(body)) }
   }, options)
-  for (const { name, check } of suite) test(name, check)
+  test.for(suite)('$name', async ({ check, skipped }, { skip }) => {
+    skip(skipped)
+    await expect(check()).resolves.toBeUndefined()
+  })
 })

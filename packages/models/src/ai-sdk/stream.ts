@@ -64,9 +64,14 @@ async function begin(send: StreamCall['send'], signal: AbortSignal): Promise<Beg
   const result = await send(signal)
   const { stream, response } = isObject(result) ? result : {}
   return {
-    stream: stream instanceof ReadableStream ? stream : undefined,
+    stream: isStream(stream) ? stream : undefined,
     headers: headersOf(isObject(response) ? response['headers'] : undefined),
   }
+}
+
+/** By its structure: it may be made by another copy of the class. */
+function isStream(value: unknown): value is ReadableStream<unknown> {
+  return isObject(value) && typeof value['getReader'] === 'function'
 }
 
 async function* readParts(

@@ -2,6 +2,7 @@ import { ConfigError } from '@koagent/core'
 import type { Model } from '@koagent/core'
 import Anthropic from '@anthropic-ai/sdk'
 import { keepRefusals, rootOf } from '../model-error/failure.ts'
+import type { WithSettings } from '../settings.ts'
 import { anthropicHost, messagesModel } from './model.ts'
 import type { AnthropicClient } from './model.ts'
 
@@ -15,7 +16,8 @@ export type AnthropicOptions = {
   readonly cache?: '5m' | '1h'
   /** Who serves it. Default: 'anthropic' for Anthropic, Bedrock and Vertex, else the host. Thinking goes back only to the provider of the same name. */
   readonly provider?: string
-} & (GivenClient | OwnClient)
+} & WithSettings &
+  (GivenClient | OwnClient)
 
 interface GivenClient {
   /** Sends the requests: an `Anthropic`, `AnthropicBedrock`, `AnthropicVertex`, or what looks like one. Its own retries are not used. */

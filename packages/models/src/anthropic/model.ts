@@ -3,6 +3,8 @@ import type { Model } from '@koagent/core'
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { callParts } from '../call/call.ts'
 import { failures } from '../model-error/failure.ts'
+import { withDefaults } from '../settings.ts'
+import type { WithSettings } from '../settings.ts'
 import { messageReader } from './answer.ts'
 import type { CacheTime } from './cache.ts'
 import { messagesRequest } from './request.ts'
@@ -21,11 +23,14 @@ export interface AnthropicClient {
   }
 }
 
+interface MessagesModelOptions extends WithSettings {
+  readonly model: string
+  readonly provider?: string
+  readonly cache?: CacheTime
+}
+
 /** A model that is spoken to by Anthropic's messages API, through this client. */
-export function messagesModel(
-  client: AnthropicClient,
-  { model, provider: named, cache }: { readonly model: string; readonly provider?: string; readonly cache?: CacheTime },
-): Model {
+export function messagesModel(client: AnthropicClient, { model, provider: named, cache, settings }: MessagesModelOptions): Model {
   if (!URL.canParse(client.baseURL)) throw new ConfigError(`anthropic: the client's baseURL '${client.baseURL}' is no URL`)
   const { host } = new URL(client.baseURL)
   const provider = named ?? providerAt(host)
@@ -36,7 +41,10 @@ export function messagesModel(
     stream: (request, { signal }) =>
       callParts({
         send: (callSignal) => {
-          const { body, ...headers } = versioned(messagesRequest(request, { model, provider, cache }), host)
+          const { body, ...headers } = versioned(
+            messagesRequest(withDefaults(request, settings), { model, provider, cache }),
+            host,
+          )
           return client.messages.create(body, { signal: callSignal, maxRetries: 0, ...headers }).asResponse()
         },
         reader: (headers) => messageReader((what) => failed.garbage(what, headers)),

@@ -1,5 +1,11 @@
 import type { JsonObject, Message, ModelRequest, ToolChoice } from '@koagent/core'
-import type { MessageCreateParamsStreaming, Tool, ToolChoice as AnthropicChoice } from '@anthropic-ai/sdk/resources/messages'
+import type {
+  MessageCreateParamsStreaming,
+  Tool,
+  ToolChoice as AnthropicChoice,
+  ToolUnion,
+} from '@anthropic-ai/sdk/resources/messages'
+import { hostedTools } from '../settings.ts'
 import { isObject, textIn } from '../values.ts'
 import { cacheMark, setMarks } from './cache.ts'
 import type { CacheTime } from './cache.ts'
@@ -13,7 +19,7 @@ export interface Dialect {
   readonly cache: CacheTime | undefined
 }
 
-/** The body of a messages request. Fields of `settings.extra` win over ours, except for `stream`. The API knows no seed. */
+/** The body of a messages request. Fields of `settings.extra` win over ours, except for `stream`; its `tools` stand beside ours. The API knows no seed. */
 export function messagesRequest(request: ModelRequest, { model, provider, cache }: Dialect): MessageCreateParamsStreaming {
   const { toolChoice, settings = {} } = request
   const { maxOutputTokens, temperature, topP, stop, extra } = settings
@@ -25,18 +31,20 @@ export function messagesRequest(request: ModelRequest, { model, provider, cache 
   }))
   const { system, messages } = conversation(request.system, request.messages, { provider, mark })
   setMarks({ tools, system, messages }, cache && mark)
+  const allTools: ToolUnion[] = [...tools, ...hostedTools<ToolUnion>(extra)]
   const container = containerOf(request.messages, provider)
   return {
     model,
     max_tokens: maxOutputTokens ?? defaultMaxTokens(model),
     ...(system.length > 0 && { system }),
     messages,
-    ...(tools.length > 0 && { tools, ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }) }),
+    ...(tools.length > 0 && toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(stop !== undefined && { stop_sequences: [...stop] }),
     ...(container && { container }),
     ...extra,
+    ...(allTools.length > 0 && { tools: allTools }),
     stream: true,
   }
 }

@@ -36,13 +36,16 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers())
 
 describe.for(models)('a body that never ends (%s)', ([, modelOn, finished]) => {
-  test.for([false, true])('in a refusal is read for a while, and what it said is told (says more and more: %s)', async (repeat) => {
-    const { fetch } = wire(() => new Response(endless('not now ', repeat), { status: 503 }))
-    const failure = partsOf(modelOn(fetch)).catch((error: unknown) => error as ModelError)
-    if (!repeat) await vi.advanceTimersByTimeAsync(5000)
-    expect(await failure).toMatchObject({ status: 503, retryable: true, message: expect.stringMatching(/HTTP 503: not now/) })
-    expect(vi.getTimerCount()).toBe(0)
-  })
+  test.for([false, true])(
+    'in a refusal is read for a while, and what it said is told (says more and more: %s)',
+    async (repeat) => {
+      const { fetch } = wire(() => new Response(endless('not now ', repeat), { status: 503 }))
+      const failure = partsOf(modelOn(fetch)).catch((error: unknown) => error as ModelError)
+      if (!repeat) await vi.advanceTimersByTimeAsync(5000)
+      expect(await failure).toMatchObject({ status: 503, retryable: true, message: expect.stringMatching(/HTTP 503: not now/) })
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
 
   test('behind a complete answer ends it after a while', async () => {
     const { fetch } = wire(() => new Response(endless(finished)))

@@ -1,18 +1,12 @@
 import { scripted } from '@koagent/core/scripted'
 import { describe, expect, test } from 'vitest'
-import { createOpenAICompatible as aiSdkV2 } from 'ai-sdk-v2'
-import { createOpenAICompatible as aiSdkV3 } from 'ai-sdk-v3'
-import { createOpenAICompatible as aiSdkV4 } from 'ai-sdk-v4'
 import type { Model } from '@koagent/core'
-import { fromAISDK } from '../ai-sdk/ai-sdk.ts'
-import { anthropic } from '../anthropic/anthropic.ts'
 import { fakeProvider } from '../fake/fake.ts'
 import type { FakeProvider } from '../fake/fake.ts'
-import { openaiCompatible } from '../openai-compatible/openai-compatible.ts'
-import { openai } from '../openai/openai.ts'
 import { modelConformance } from './conformance.ts'
 import type { ModelConformanceOptions, Start } from './conformance.ts'
 import { soundModel } from './testing/sound.ts'
+import { adapters } from '../testing/adapters.ts'
 
 interface Row {
   readonly name: string
@@ -49,23 +43,7 @@ const rows: readonly Row[] = [
       'a stream that is cut off is a ModelError': 'it plays such a stream as it is',
     },
   },
-  {
-    name: 'openaiCompatible',
-    start: over(({ baseURL }) => openaiCompatible({ model: 'm', baseURL })),
-    skip: unsigned,
-  },
-  { name: 'openai, Responses', start: over(({ baseURL }) => openai({ model: 'm', baseURL, apiKey: 'none' })) },
-  {
-    name: 'openai, chat completions',
-    start: over(({ baseURL }) => openai({ model: 'm', baseURL, apiKey: 'none', api: 'chat' })),
-    skip: unsigned,
-  },
-  { name: 'anthropic', start: over(({ url }) => anthropic({ model: 'm', baseURL: url, apiKey: 'none' })) },
-  ...Object.entries({ v2: aiSdkV2, v3: aiSdkV3, v4: aiSdkV4 }).map(([version, create]): Row => ({
-    name: `fromAISDK, ${version}`,
-    start: over(({ baseURL }) => fromAISDK(create({ baseURL, name: 'acme', includeUsage: true })('m'))),
-    skip: unsigned,
-  })),
+  ...adapters.map(({ name, modelAt, signs }): Row => ({ name, start: over(modelAt), ...(!signs && { skip: unsigned }) })),
 ]
 
 describe.for(rows)('$name', ({ start, skip = {} }) => {

@@ -41,8 +41,13 @@ function contentOf(content: readonly AssistantPart[], own: boolean): string | Ch
 
 /** `args` is an object always, also where the model's own text was none: a server that parses it would fail the whole request. */
 function toolCall({ callId, toolName, args, providerData }: ToolCallPart, own: boolean): ChatCompletionMessageToolCall {
-  const extra = own && isObject(providerData) ? providerData : {}
-  return { ...extra, id: callId, type: 'function', function: { name: toolName, arguments: JSON.stringify(args) } }
+  const { extra_content: extra }: JsonObject = own && isObject(providerData) ? providerData : {}
+  return {
+    ...(extra !== undefined && { extra_content: extra }),
+    id: callId,
+    type: 'function',
+    function: { name: toolName, arguments: JSON.stringify(args) },
+  }
 }
 
 /** Thinking goes back in the field that it came in: some servers refuse the next request without it. */

@@ -2,9 +2,10 @@ import type { Model } from '@koagent/core'
 import { chatModel } from './chat.ts'
 import { clientOf } from './client.ts'
 import type { ClientOptions } from './client.ts'
+import type { WithSettings } from '../settings.ts'
 
 /** Options of {@link openaiCompatible}. */
-export interface OpenAICompatibleOptions extends ClientOptions {
+export interface OpenAICompatibleOptions extends ClientOptions, WithSettings {
   /** The model's name at the server, such as 'gpt-5.2'. */
   readonly model: string
   /** Who serves it. Default: 'openai', or the host of `baseURL`. Reasoning goes back only to the provider of the same name. */

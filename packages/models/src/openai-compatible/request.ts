@@ -1,5 +1,10 @@
 import type { ModelRequest, ToolChoice } from '@koagent/core'
-import type { ChatCompletionCreateParamsStreaming, ChatCompletionToolChoiceOption } from 'openai/resources/chat/completions'
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionTool,
+  ChatCompletionToolChoiceOption,
+} from 'openai/resources/chat/completions'
+import { hostedTools } from '../settings.ts'
 import { chatMessages } from './messages.ts'
 import type { Recipient } from './messages.ts'
 
@@ -10,20 +15,21 @@ export interface Dialect extends Recipient {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** The body of a chat-completions request. Fields of `settings.extra` win over ours, except for `stream`. */
+/** The body of a chat-completions request. Fields of `settings.extra` win over ours, except for `stream`; its `tools` stand beside ours. */
 export function chatRequest(request: ModelRequest, dialect: Dialect): ChatCompletionCreateParamsStreaming {
   const { system, messages, tools, toolChoice, settings = {} } = request
   const { maxOutputTokens, temperature, topP, stop, seed, extra } = settings
+  const allTools: ChatCompletionTool[] = [
+    ...tools.map(({ name, description, inputSchema }) => ({
+      type: 'function' as const,
+      function: { name, description, parameters: inputSchema },
+    })),
+    ...hostedTools<ChatCompletionTool>(extra),
+  ]
   return {
     model: dialect.model,
     messages: chatMessages(system, messages, dialect),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, inputSchema }) => ({
-        type: 'function' as const,
-        function: { name, description, parameters: inputSchema },
-      })),
-      ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
-    }),
+    ...(tools.length > 0 && toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(maxOutputTokens !== undefined && { [dialect.maxTokensField]: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
@@ -31,6 +37,7 @@ export function chatRequest(request: ModelRequest, dialect: Dialect): ChatComple
     ...(seed !== undefined && { seed }),
     stream_options: { include_usage: true },
     ...extra,
+    ...(allTools.length > 0 && { tools: allTools }),
     stream: true,
   }
 }

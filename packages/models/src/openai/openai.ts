@@ -4,12 +4,13 @@ import type OpenAI from 'openai'
 import { chatModel } from '../openai-compatible/chat.ts'
 import { clientOf } from '../openai-compatible/client.ts'
 import type { ClientOptions } from '../openai-compatible/client.ts'
+import type { WithSettings } from '../settings.ts'
 import { responsesModel } from './responses.ts'
 
 /** Options of {@link openai}: how the API is reached is said by a `client`, or by the other options. */
 export type OpenAIOptions = OpenAIModelOptions & (GivenClient | OwnClient)
 
-interface OpenAIModelOptions {
+interface OpenAIModelOptions extends WithSettings {
   /** The model's name, such as 'gpt-5.2', or the name of an Azure deployment. */
   readonly model: string
   /** Which of the two APIs. Default: 'responses'. `settings.stop` needs 'chat'. */

@@ -1,11 +1,13 @@
 import { ModelError } from '@koagent/core'
 import type { ModelRequest, ToolChoice } from '@koagent/core'
-import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
+import type { ResponseCreateParamsStreaming, Tool } from 'openai/resources/responses/responses'
+import { hostedTools } from '../settings.ts'
 import { inputItems } from './input.ts'
 import { reasons } from './reasons.ts'
 
 /**
- * The body of a request to the Responses API. Fields of `settings.extra` win over ours, except for `stream`; `settings.seed`, a wish
+ * The body of a request to the Responses API. Fields of `settings.extra` win over ours, except for `stream`, and its
+ * `tools` stand beside ours; `settings.seed`, a wish
  * at best, has no field there.
  *
  * @throws ModelError 'unsupported_setting', for stop sequences
@@ -20,26 +22,28 @@ export function responsesRequest(
     throw new ModelError(`${what}; make the model with api: 'chat'`, { code: 'unsupported_setting', retryable: false, provider })
   }
   const reasoning = reasons(model)
+  const allTools: Tool[] = [
+    ...tools.map(({ name, description, inputSchema }) => ({
+      type: 'function' as const,
+      name,
+      description,
+      parameters: inputSchema,
+      strict: false,
+    })),
+    ...hostedTools<Tool>(extra),
+  ]
   return {
     model,
     ...(system && { instructions: system }),
     input: inputItems(messages, { provider, reasons: reasoning !== false }),
-    ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, inputSchema }) => ({
-        type: 'function' as const,
-        name,
-        description,
-        parameters: inputSchema,
-        strict: false,
-      })),
-      ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
-    }),
+    ...(tools.length > 0 && toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     store: false,
     ...(reasoning && { include: ['reasoning.encrypted_content' as const] }),
     ...extra,
+    ...(allTools.length > 0 && { tools: allTools }),
     stream: true,
   }
 }

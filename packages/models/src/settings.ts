@@ -6,10 +6,10 @@ export interface WithSettings {
   readonly settings?: ModelSettings
 }
 
-/** The provider's own tools in `extra`, which stand beside the agent's and not in their place. They are sent as they are. */
-export function hostedTools<Tool>(extra: JsonObject | undefined): readonly Tool[] {
-  const tools = extra?.['tools']
-  return Array.isArray(tools) ? (tools as readonly unknown[] as readonly Tool[]) : []
+/** The agent's tools, and the provider's own ones in `extra`, which stand beside them and not in their place. Those are sent as they are. */
+export function withHosted<Tool>(own: readonly Tool[], extra: JsonObject | undefined): Tool[] {
+  const hosted = extra?.['tools']
+  return Array.isArray(hosted) ? [...own, ...(hosted as readonly unknown[] as readonly Tool[])] : [...own]
 }
 
 /** The request, with the settings that it leaves out. */

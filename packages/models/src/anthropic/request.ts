@@ -5,7 +5,7 @@ import type {
   ToolChoice as AnthropicChoice,
   ToolUnion,
 } from '@anthropic-ai/sdk/resources/messages'
-import { hostedTools } from '../settings.ts'
+import { withHosted } from '../settings.ts'
 import { isObject, textIn } from '../values.ts'
 import { cacheMark, setMarks } from './cache.ts'
 import type { CacheTime } from './cache.ts'
@@ -31,7 +31,7 @@ export function messagesRequest(request: ModelRequest, { model, provider, cache 
   }))
   const { system, messages } = conversation(request.system, request.messages, { provider, mark })
   setMarks({ tools, system, messages }, cache && mark)
-  const allTools: ToolUnion[] = [...tools, ...hostedTools<ToolUnion>(extra)]
+  const allTools = withHosted<ToolUnion>(tools, extra)
   const container = containerOf(request.messages, provider)
   return {
     model,

@@ -4,7 +4,7 @@ import type {
   ChatCompletionTool,
   ChatCompletionToolChoiceOption,
 } from 'openai/resources/chat/completions'
-import { hostedTools } from '../settings.ts'
+import { withHosted } from '../settings.ts'
 import { chatMessages } from './messages.ts'
 import type { Recipient } from './messages.ts'
 
@@ -19,13 +19,11 @@ export interface Dialect extends Recipient {
 export function chatRequest(request: ModelRequest, dialect: Dialect): ChatCompletionCreateParamsStreaming {
   const { system, messages, tools, toolChoice, settings = {} } = request
   const { maxOutputTokens, temperature, topP, stop, seed, extra } = settings
-  const allTools: ChatCompletionTool[] = [
-    ...tools.map(({ name, description, inputSchema }) => ({
-      type: 'function' as const,
-      function: { name, description, parameters: inputSchema },
-    })),
-    ...hostedTools<ChatCompletionTool>(extra),
-  ]
+  const own = tools.map(({ name, description, inputSchema }): ChatCompletionTool => ({
+    type: 'function',
+    function: { name, description, parameters: inputSchema },
+  }))
+  const allTools = withHosted(own, extra)
   return {
     model: dialect.model,
     messages: chatMessages(system, messages, dialect),

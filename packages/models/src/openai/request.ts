@@ -1,7 +1,7 @@
 import { ModelError } from '@koagent/core'
 import type { ModelRequest, ToolChoice } from '@koagent/core'
 import type { ResponseCreateParamsStreaming, Tool } from 'openai/resources/responses/responses'
-import { hostedTools } from '../settings.ts'
+import { withHosted } from '../settings.ts'
 import { inputItems } from './input.ts'
 import { reasons } from './reasons.ts'
 
@@ -22,16 +22,14 @@ export function responsesRequest(
     throw new ModelError(`${what}; make the model with api: 'chat'`, { code: 'unsupported_setting', retryable: false, provider })
   }
   const reasoning = reasons(model)
-  const allTools: Tool[] = [
-    ...tools.map(({ name, description, inputSchema }) => ({
-      type: 'function' as const,
-      name,
-      description,
-      parameters: inputSchema,
-      strict: false,
-    })),
-    ...hostedTools<Tool>(extra),
-  ]
+  const own = tools.map(({ name, description, inputSchema }): Tool => ({
+    type: 'function',
+    name,
+    description,
+    parameters: inputSchema,
+    strict: false,
+  }))
+  const allTools = withHosted(own, extra)
   return {
     model,
     ...(system && { instructions: system }),

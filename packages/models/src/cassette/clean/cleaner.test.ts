@@ -100,6 +100,10 @@ test('a request is cleaned wherever people, models and tools write; names and op
     settings: { stop: ['[scrubbed]'], extra: { api_key: '[scrubbed]', user: 'u' } },
   })
   expect(request).toEqual(before)
+  const copy = JSON.stringify(cleaner.request(request))
+  const kept = cleaner.request(request)
+  opaque.signature = 'changed later'
+  expect(JSON.stringify(kept)).toBe(copy)
 })
 
 describe('a secret in several deltas', () => {
@@ -130,6 +134,11 @@ describe('a secret in several deltas', () => {
       [args('1', '{ "pass'), args('1', 'word": "hunter2" }'), call('1', '{ "password": "hunter2" }')],
       [args('1', '{"password":"[scrubbed]"}'), call('1', '{"password":"[scrubbed]"}')],
     ],
+    [
+      'arguments of one of two calls without an id',
+      [args('', `{"q":"${front}`), args('', `${back}"}`), call('', '{}'), args('', '{ "q": 1'), args('', '}'), call('', '{}')],
+      [args('', '{"q":"[scrubbed]"}'), call('', '{}'), args('', '{ "q": 1'), args('', '}'), call('', '{}')],
+    ],
     ['arguments that were cut off', [args('1', '{"pass'), args('1', 'word":"hunt')], [args('1', '{"password":"[scrubbed]')]],
     ["text, with the provider's own words", [text(front), raw, text(back)], [text('[scrubbed]')]],
   ] as const)('of %s: the first holds the whole', ([, parts, expected]) => {
@@ -146,4 +155,13 @@ describe('a secret in several deltas', () => {
   ] as const)('stays where core keeps the pieces apart: %s', ([, parts]) => {
     expect(cleanAnswer(parts, cleaner)).toEqual(parts)
   })
+})
+
+test('what the user evens out of arguments is the same in their text and in the object', () => {
+  // Quotes are in the JSON text, and in none of its strings.
+  const { part, args } = cleanerOf((text) => text.replaceAll('"', '_').replaceAll('Ada', 'X'))
+  const call = { type: 'tool_call', callId: 'c', toolName: 't' } as const
+  expect(args('{ "q": "Ada" }')).toBe('{"q":"X"}')
+  expect(part({ ...call, args: '{ "q": "Ada" }' })).toEqual({ ...call, args: '{"q":"X"}' })
+  expect(part({ ...call, args: { q: 'Ada' } })).toEqual({ ...call, args: { q: 'X' } })
 })

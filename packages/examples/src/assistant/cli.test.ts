@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { RunController } from '@koagent/core'
+import { fakeProvider } from '@koagent/models/fake'
 import { describe, expect, test } from 'vitest'
 import { cli } from './cli.ts'
+import { connect } from './model.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
@@ -74,6 +76,41 @@ describe('npm start', () => {
     const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:9', OPENAI_MODEL: 'none' }
     expect(await cli(['hello'], { environment, root, controller: new RunController(), terminal })).toBe(1)
     expect(terminal.text).toMatch(/✗ ModelError: .+127\.0\.0\.1:9/)
+  })
+
+  test.for([
+    { names: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY'], at: 'url', protocol: 'messages', model: 'claude-haiku-4-5' },
+    { names: ['OPENAI_BASE_URL', 'OPENAI_API_KEY'], at: 'baseURL', protocol: 'chat', model: 'gpt-5-mini' },
+  ] as const)('talks to the provider that $names name', async ({ names: [url, key], at, protocol, model }) => {
+    const provider = await fakeProvider([
+      { toolCalls: [{ name: 'list_files', args: { path: 'docs' } }] },
+      { text: 'That is all.', usage: { inputTokens: 7, outputTokens: 3 } },
+    ])
+    const terminal = { text: '', write: (text: string) => (terminal.text += text) }
+    const environment = { [url]: provider[at], [key]: 'a-key' }
+    try {
+      expect(await cli(['hello'], { environment, root, controller: new RunController(), terminal })).toBe(0)
+    } finally {
+      await provider.close()
+    }
+    expect(terminal.text).toContain('That is all.')
+    expect(provider.requests).toMatchObject([{ protocol, body: { model } }, {}])
+    expect(JSON.stringify(provider.requests[0]?.headers)).toContain('a-key')
+    expect(JSON.stringify(provider.requests[1]?.body)).toContain('write-a-middleware.md')
+  })
+
+  test.for<[environment: Record<string, string>, about: string]>([
+    [{ ANTHROPIC_API_KEY: 'k' }, 'claude-haiku-4-5 at anthropic'],
+    [{ ANTHROPIC_API_KEY: 'k', ANTHROPIC_MODEL: 'claude-opus-4-5' }, 'claude-opus-4-5 at anthropic'],
+    [{ OPENAI_API_KEY: 'k' }, 'gpt-5-mini at openai'],
+    [{ OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }, 'claude-haiku-4-5 at anthropic'],
+    [{ OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', OPENAI_MODEL: 'gpt-5.2' }, 'gpt-5.2 at openai'],
+    [{ OPENAI_BASE_URL: 'http://localhost:11434/v1', OPENAI_MODEL: 'qwen3:8b' }, 'qwen3:8b at localhost:11434'],
+    [{ OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' }, 'demo-rule-planner, rules in place of a language model'],
+  ])('with %j has the model %s', async ([environment, about]) => {
+    const connection = await connect(environment, 0)
+    await connection.close()
+    expect(connection.about).toContain(about)
   })
 
   test('keeps its traces where git ignores them', async () => {

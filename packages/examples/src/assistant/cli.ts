@@ -21,7 +21,8 @@ const usage = `An assistant for this repository, with koagent's middleware aroun
   npm start -- --no-stream       the same, without streaming: the layers do the same
   npm start -- --approve         say yes to dangerous commands (they are executed then)
 
-It talks to a small demo model that is built in. Set OPENAI_MODEL or OPENAI_BASE_URL, and OPENAI_API_KEY, for a real one.
+It talks to a small demo model that is built in. For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY; ANTHROPIC_MODEL, OPENAI_MODEL,
+ANTHROPIC_BASE_URL and OPENAI_BASE_URL choose which one and where.
 `
 
 /** Where the program runs. */

@@ -55,7 +55,10 @@ export interface ModelSettings {
 /** One piece of a model's answer. A part of a type that core does not know passes through unused. */
 export type ModelPart =
   | { readonly type: 'text_delta'; readonly text: string }
-  /** Ends a block of text; text that follows is a block of its own. Needed only where the provider wants its blocks back as they were. */
+  /**
+   * Ends a block of text; text that follows is a block of its own. Needed only where the provider wants its blocks back as they were. Whoever changes the text drops
+   * `providerData`: it may repeat the words.
+   */
   | { readonly type: 'text_end'; readonly providerData?: Json }
   | { readonly type: 'reasoning_delta'; readonly text: string; readonly blockId?: string }
   | { readonly type: 'reasoning_end'; readonly blockId?: string; readonly providerData?: Json }

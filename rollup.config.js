@@ -11,5 +11,5 @@ export default {
   input: Object.fromEntries(sources.map((source) => [source.slice('./src/'.length, -'.ts'.length), source])),
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
   plugins: [esbuild({ target: 'es2022', tsconfig: false })],
-  output: { dir: 'dist', format: 'es', sourcemap: true, chunkFileNames: 'shared/[name].js' },
+  output: { dir: 'dist', format: 'es', sourcemap: true, chunkFileNames: 'shared/[name].js', hoistTransitiveImports: false },
 }

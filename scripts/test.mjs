@@ -30,14 +30,14 @@ export async function runTests(tasks, { only = [], logs = 'full' } = {}) {
 function printTotal(packages) {
   const counts = packages.map((each) => ({ ...each, ...count(each.report) }))
   const sum = (key) => counts.reduce((total, each) => total + each[key], 0)
-  const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')]
+  const [passed, failed] = [sum('passed'), sum('failed')]
   for (const each of counts) {
     const notes = [each.failed > 0 && `${each.failed} failed`, each.skipped > 0 && `${each.skipped} skipped`, each.note].filter(
       Boolean,
     )
     console.log([`  ${each.name.padEnd(24)} ${String(each.passed).padStart(5)} passed`, ...notes].join(', '))
   }
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  console.log(`${passed} passed, ${failed} failed`)
   return failed > 0 ? 1 : 0
 }
 

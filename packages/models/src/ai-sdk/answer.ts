@@ -1,4 +1,5 @@
 import type { FinishReason, ModelPart, Usage } from '@koagent/core'
+import { ending } from '../call/ending.ts'
 import type { AnswerReader } from '../call/read.ts'
 import { isObject, textIn } from '../values.ts'
 import { orderedBlocks } from './blocks.ts'
@@ -99,11 +100,7 @@ export function answerReader(failed: StreamFailures, headers: Headers): AnswerRe
     end() {
       const { unified = 'other', raw = '' } = reason ?? {}
       const said = reasons.get(unified) ?? 'other'
-      return [
-        ...blocks.endAll(),
-        ...(usage ? [{ type: 'usage' as const, usage }] : []),
-        { type: 'finish', reason: said === 'stop' && hasCalls ? 'tool_calls' : said, rawReason: raw || unified },
-      ]
+      return [...blocks.endAll(), ...ending({ usage, reason: said, rawReason: raw || unified, hasText: false, hasCalls })]
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { FinishReason, JsonObject, ModelError, ModelPart } from '@koagent/core'
+import { ending } from '../call/ending.ts'
 import type { AnswerReader } from '../call/read.ts'
 import { countIn, isObject, textIn } from '../values.ts'
 import { blockOf } from './blocks.ts'
@@ -107,17 +108,14 @@ export function messageReader(fail: (what: string) => ModelError): AnswerReader 
         hasCalls ||= part.type === 'tool_call'
         yield part
       }
-      const reported = usageOf(usage)
-      if (reported) yield { type: 'usage', usage: reported }
-      const unsaid = hasText || hasCalls ? 'stop' : 'other'
-      const reason = rawReason ? (reasons.get(rawReason) ?? 'other') : unsaid
-      yield {
-        type: 'finish',
-        // The calls are the truth.
-        reason: reason === 'stop' && hasCalls ? 'tool_calls' : reason,
-        ...(rawReason && { rawReason }),
+      yield* ending({
+        usage: usageOf(usage),
+        reason: rawReason ? (reasons.get(rawReason) ?? 'other') : undefined,
+        rawReason,
+        hasText,
+        hasCalls,
         ...(container && { providerData: { container } }),
-      }
+      })
     },
   }
 }

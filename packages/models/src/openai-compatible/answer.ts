@@ -1,4 +1,5 @@
 import type { ModelError, ModelPart, Usage } from '@koagent/core'
+import { ending } from '../call/ending.ts'
 import type { AnswerReader } from '../call/read.ts'
 import { isObject, textIn } from '../values.ts'
 import { finishReasonOf } from './finish-reason.ts'
@@ -91,17 +92,8 @@ export function chatReader(fail: (what: string) => ModelError): AnswerReader {
       const late = (others ?? []).filter(({ index }) => index === others?.[0]?.['index']).flatMap(choiceParts)
       const rest = [...late, ...reasoning.end(), ...(hasCalled ? reasoning.owed() : []), ...calls.end()]
       const hasCalls = rest.some((part) => part.type === 'tool_call')
-      const reason = rawReason ? finishReasonOf(rawReason) : said || hasCalls ? 'stop' : 'other'
-      return [
-        ...rest,
-        ...(usage ? [{ type: 'usage' as const, usage }] : []),
-        {
-          type: 'finish',
-          // 'stop' beside tool calls is what several servers say; the calls are the truth.
-          reason: reason === 'stop' && hasCalls ? 'tool_calls' : reason,
-          ...(rawReason && { rawReason }),
-        },
-      ]
+      const reason = rawReason ? finishReasonOf(rawReason) : undefined
+      return [...rest, ...ending({ usage, reason, rawReason, hasText: said !== '', hasCalls })]
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { FinishReason, ModelPart, Usage } from '@koagent/core'
+import { ending } from '../call/ending.ts'
 import type { AnswerReader } from '../call/read.ts'
 import type { Failures } from '../model-error/failure.ts'
 import { isObject, textIn } from '../values.ts'
@@ -84,17 +85,8 @@ export function responsesReader(failed: Failures, headers: Headers): AnswerReade
     end() {
       output.endAll(undefined)
       const parts = [...take()]
-      const unsaid = hasText || hasCalls ? 'stop' : 'other'
-      const reason = rawReason ? (reasons.get(rawReason) ?? 'other') : unsaid
-      return [
-        ...parts,
-        ...(usage ? [{ type: 'usage' as const, usage }] : []),
-        {
-          type: 'finish',
-          reason: reason === 'stop' && hasCalls ? 'tool_calls' : reason,
-          ...(rawReason && { rawReason }),
-        },
-      ]
+      const reason = rawReason ? (reasons.get(rawReason) ?? 'other') : undefined
+      return [...parts, ...ending({ usage, reason, rawReason, hasText, hasCalls })]
     },
   }
 }

@@ -97,17 +97,15 @@ describe('streams', () => {
     expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'length' })
   })
 
-  test.for([0, 50])('it stops at once when the signal aborts (delayMs %d)', async (delayMs) => {
+  test.for([0, 60_000])('it stops at once when the signal aborts (delayMs %d)', async (delayMs) => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const answer = demoModel({ delayMs }).stream({ messages: [user('hm')], tools: [] }, { signal: controller.signal })
     const parts = answer[Symbol.asyncIterator]()
-    await parts.next()
+    if (delayMs === 0) await parts.next()
     const next = parts.next()
-    const begin = performance.now()
     controller.abort(reason)
     await expect(next).rejects.toBe(reason)
-    expect(performance.now() - begin).toBeLessThan(40)
     await expect(parts.next()).resolves.toEqual({ done: true, value: undefined })
   })
 

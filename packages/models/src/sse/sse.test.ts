@@ -88,12 +88,11 @@ test('an event without its blank line comes with the end', () => {
   expect(data(decode(bytes('data: x\r\n')))).toEqual(['x'])
 })
 
-test('a line of a megabyte in pieces of 64 bytes is read in linear time', () => {
+// In quadratic time it would not end in time.
+test('a line of a megabyte is read in pieces of 64 bytes', () => {
   const decoder = sseDecoder()
   const piece = bytes('x'.repeat(64))
   decoder.push(bytes('data: '))
-  const start = performance.now()
   for (let count = 0; count < 2 ** 14; count++) decoder.push(piece)
   expect(decoder.push(bytes('\n\n'))[0]?.data.length).toBe(2 ** 20)
-  expect(performance.now() - start).toBeLessThan(2000)
 })

@@ -1,3 +1,5 @@
+import type { Json } from '@koagent/core'
+
 /** What a server sends may be anything, so every field is looked at before it is used. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -11,4 +13,13 @@ export function countIn(value: unknown): number | undefined {
 /** The text, or '' for anything else. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+/** The value of a JSON text, or undefined where it is none. */
+export function jsonIn(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject, ModelPart } from '@koagent/core'
-import { isObject, textIn } from '../values.ts'
+import { isObject, jsonIn, textIn } from '../values.ts'
 
 /** The `providerMetadata` of a part as JSON of our own, or undefined where there is none. */
 export function metadataOf(part: Record<string, unknown>): JsonObject | undefined {
@@ -28,7 +28,7 @@ interface PromptPart {
 function promptPart({ type, toolCallId, toolName, ...part }: Record<string, unknown>): PromptPart | undefined {
   switch (type) {
     case 'tool-call':
-      return { type, toolCallId, toolName, input: parsed(part['input']), providerExecuted: true }
+      return { type, toolCallId, toolName, input: inputOf(part['input']), providerExecuted: true }
     case 'tool-result': {
       if (part['preliminary'] === true) return undefined
       const output = { type: part['isError'] === true ? 'error-json' : 'json', value: part['result'] ?? null }
@@ -46,12 +46,8 @@ export function isExecuted(providerData: Json | undefined): providerData is Json
   return isObject(providerData) && typeof providerData['type'] === 'string'
 }
 
-function parsed(input: unknown): unknown {
-  try {
-    return typeof input === 'string' ? JSON.parse(input) : input
-  } catch {
-    return input
-  }
+function inputOf(input: unknown): unknown {
+  return typeof input === 'string' ? (jsonIn(input) ?? input) : input
 }
 
 /** A copy: what becomes part of a message is frozen, and the provider's package may still use its own. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject, ModelError, ModelPart } from '@koagent/core'
-import { isObject, textIn } from '../values.ts'
+import { isObject, jsonIn, textIn } from '../values.ts'
 
 /** A content block that is being streamed. */
 export interface Block {
@@ -90,21 +90,13 @@ function opaqueBlock(start: JsonObject): Block {
       return []
     },
     end() {
-      const input = parsed(json)
+      const input = jsonIn(json)
       const block = input === undefined ? start : { ...start, input }
       return [
         { type: 'raw', value: block },
         { type: 'reasoning_end', providerData: block },
       ]
     },
-  }
-}
-
-function parsed(json: string): Json | undefined {
-  try {
-    return JSON.parse(json) as Json
-  } catch {
-    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { rootOf } from '../model-error/failure.ts'
 import type { Failures } from '../model-error/failure.ts'
 import { bodyDecoder } from '../sse/body.ts'
 import type { SseEvent } from '../sse/sse.ts'
-import { isObject } from '../values.ts'
+import { isObject, jsonIn } from '../values.ts'
 
 /**
  * Turns the payloads of one streamed answer into model parts.
@@ -99,7 +99,7 @@ function payloadOf(event: SseEvent, headers: Headers, failed: Failures, more: bo
   const text = textOf(event)
   const isList = text.startsWith('[')
   if (!isList && !text.startsWith('{')) return undefined
-  const value = parsed(text)
+  const value = jsonIn(text)
   if (value === undefined && more && !isList) {
     throw failed.garbage(`sent a payload that is no JSON: ${text.slice(0, 200)}`, headers)
   }
@@ -122,14 +122,6 @@ function isError({ error, object, type, choices, message, detail, msg, base_resp
     [message, detail, msg].some((words) => typeof words === 'string' && words !== '') ||
     (isObject(state) && Boolean(state['status_code']))
   )
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }
 
 function incomplete(failed: Failures, seen: boolean, headers: Headers, broken: unknown): ModelError {

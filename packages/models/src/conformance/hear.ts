@@ -1,5 +1,5 @@
 import type { FinishReason, JsonObject, Model, ModelPart, ModelRequest, Usage } from '@koagent/core'
-import { isObject } from '../values.ts'
+import { isObject, jsonIn } from '../values.ts'
 import { promptly } from './must.ts'
 
 /** A request of one message. */
@@ -48,16 +48,8 @@ export function heard(parts: readonly ModelPart[]): Heard {
 
 /** Undefined where they are no object. Absent or blank ones are `{}`, as in a run. */
 export function argsOf(args: unknown): JsonObject | undefined {
-  const value = typeof args === 'string' ? parsed(args) : (args ?? {})
+  const value = typeof args === 'string' ? jsonIn(args.trim() || '{}') : (args ?? {})
   return isJsonObject(value) ? value : undefined
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text.trim() || '{}')
-  } catch {
-    return undefined
-  }
 }
 
 function isJsonObject(value: unknown): value is JsonObject {

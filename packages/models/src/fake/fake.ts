@@ -3,11 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { ModelError } from '@koagent/core'
 import type { JsonObject } from '@koagent/core'
-import { isObject } from '../values.ts'
+import { isObject, jsonIn } from '../values.ts'
 import type { FakeAnswer, FakeRequest, FakeScript } from './answer.ts'
 import { failureOf } from './failure.ts'
 import { listen, sendJson } from './listen.ts'
-import { parsed } from './parsed.ts'
 import { player } from './play.ts'
 import { protocolOf, protocols } from './protocols.ts'
 
@@ -50,7 +49,7 @@ export async function fakeProvider(answers: readonly FakeScript[]): Promise<Fake
       const message = `the fake provider has no ${request.method} ${path}, only ${known}`
       return sendJson(response, 404, { error: { message, type: 'not_found_error', param: null, code: null } })
     }
-    const body = parsed(await text(request))
+    const body = jsonIn(await text(request))
     if (!isJsonObject(body)) return play.refuse(response, protocol, refused(400, 'the body of the request is no JSON object'))
 
     let sent = false

@@ -1,10 +1,10 @@
 import type { JsonObject, Usage } from '@koagent/core'
 import { blockReader } from './blocks.ts'
 import type { Block, BlockEvent } from './blocks.ts'
+import { jsonIn } from '../values.ts'
 import { typedFrame } from './encoder.ts'
 import type { AnswerFacts, Encoder } from './encoder.ts'
 import { anthropicError } from './failure.ts'
-import { parsed } from './parsed.ts'
 
 const reasons: Readonly<Record<string, string>> = {
   stop: 'end_turn',
@@ -89,7 +89,7 @@ function contentOf(block: Block): JsonObject {
   const empty = emptyOf(block)
   if (block.kind === 'text') return { ...empty, text: block.text }
   if (block.kind === 'reasoning') return { ...empty, thinking: block.text, signature: block.opaque }
-  return { ...empty, input: parsed(block.text || '{}') ?? block.text }
+  return { ...empty, input: jsonIn(block.text || '{}') ?? block.text }
 }
 
 /** Anthropic counts what was cached beside the rest of the input, not in it. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@koagent/core'
-import { isObject, textIn } from '../values.ts'
+import { isObject, jsonIn, textIn } from '../values.ts'
 
 /** A call as far as it has come. */
 export interface OpenCall {
@@ -107,9 +107,5 @@ function repeats(args: string, piece: string): boolean {
 /** Are these arguments all there? */
 export function isWhole(args: string): boolean {
   if (!args.trimEnd().endsWith('}')) return false
-  try {
-    return isObject(JSON.parse(args))
-  } catch {
-    return false
-  }
+  return isObject(jsonIn(args))
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from '../values.ts'
 import { sseDecoder } from './sse.ts'
 import type { SseDecoder } from './sse.ts'
 
@@ -58,11 +59,5 @@ function jsonDecoder(): SseDecoder {
 /** A value of its own, or the way in which some end such a stream. */
 function isEvent(line: string): boolean {
   if (line.startsWith('data:') || line === '[DONE]') return true
-  if (!line.startsWith('{') || !line.endsWith('}')) return false
-  try {
-    JSON.parse(line)
-    return true
-  } catch {
-    return false
-  }
+  return line.startsWith('{') && line.endsWith('}') && jsonIn(line) !== undefined
 }

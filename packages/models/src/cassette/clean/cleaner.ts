@@ -1,5 +1,5 @@
 import type { ModelPart, ModelRequest } from '@koagent/core'
-import { isObject } from '../../values.ts'
+import { isObject, jsonIn } from '../../values.ts'
 import { isSecretName, scrub, scrubbed } from './secrets.ts'
 
 /** Takes out of requests and answers what must not be kept. Contract: cleaning what is clean changes nothing. */
@@ -34,7 +34,7 @@ export function cleanerOf(clean: (text: string) => string = (text) => text): Cle
   const text = (dirty: string): string => clean(scrubText(dirty))
 
   function args(dirty: string): string {
-    const value = jsonIn(dirty)
+    const value = structureIn(dirty)
     return isObject(value) ? rewritten(dirty, value, free(value, text)) : text(dirty)
   }
 
@@ -55,7 +55,7 @@ export function cleanerOf(clean: (text: string) => string = (text) => text): Cle
 
 /** What a tool returned is mostly JSON text. */
 function scrubText(dirty: string): string {
-  const value = jsonIn(dirty)
+  const value = structureIn(dirty)
   return scrub(value === undefined ? dirty : rewritten(dirty, value, free(value, scrubText)))
 }
 
@@ -80,11 +80,6 @@ function rewritten(text: string, before: unknown, after: unknown): string {
 }
 
 /** The object or list that a text is, if it is one. */
-function jsonIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function structureIn(text: string): unknown {
+  return /^\s*[[{]/.test(text) ? jsonIn(text) : undefined
 }

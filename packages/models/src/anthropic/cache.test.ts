@@ -70,6 +70,12 @@ test.for<[string, AnthropicOptions['cache'], Partial<ModelRequest>, unknown[]]>(
     { system: 's', tools, messages: [system('t'), user('a'), assistant('b'), user('c'), assistant('d'), user(['e', 'f'])] },
     ['t', 'c', 'f'],
   ],
+  [
+    'the end of what stays, before the notes of this request',
+    '5m',
+    { messages: [user('a'), called, result('b'), { role: 'user', content: [{ type: 'text', text: 'n', added: true }] }] },
+    ['a', '1'],
+  ],
   ['for an hour, too', '1h', { system: 's', messages: [user(['!a', 'b'])] }, ['s', '!a', 'b']],
   ['the last tool, where there is no system text', '5m', { tools, messages: [user('a')] }, ['y', 'a']],
   ['results', '5m', { messages: [user('a'), called, result('b')] }, ['a', '1']],

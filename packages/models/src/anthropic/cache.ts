@@ -1,5 +1,5 @@
-import type { CacheControlEphemeral, TextBlockParam, Tool } from '@anthropic-ai/sdk/resources/messages'
-import type { Turn } from './messages.ts'
+import type { CacheControlEphemeral, Tool } from '@anthropic-ai/sdk/resources/messages'
+import type { Conversation } from './messages.ts'
 
 /** For how long a prompt is kept. */
 export type CacheTime = '5m' | '1h'
@@ -21,16 +21,16 @@ export function cacheMark(time: CacheTime): CacheControlEphemeral {
  * conversation, then to the end of the system text or the tools, then to the end of the turn before: the next request begins with all of it.
  */
 export function setMarks(
-  { tools, system, messages }: { readonly tools: Tool[]; readonly system: TextBlockParam[]; readonly messages: Turn[] },
+  tools: readonly Tool[],
+  { system, messages, ends }: Conversation,
   own: CacheControlEphemeral | undefined,
 ): void {
   const marked = [...system, ...messages.flatMap(({ content }): object[] => content)].filter(isMarked)
   for (const block of marked.slice(0, -maxMarks)) delete block.cache_control
   if (!own) return
-  const users = messages.filter((turn) => turn.role === 'user')
-  const ends = [users.at(-1)?.content.at(-1), system.at(-1) ?? tools.at(-1), users.at(-2)?.content.at(-1)]
+  const places = [ends.at(-1), system.at(-1) ?? tools.at(-1), ends.at(-2)]
   const free = Math.max(maxMarks - marked.length, 0)
-  for (const end of ends.filter((block) => block && !isMarked(block)).slice(0, free)) if (end) end.cache_control = own
+  for (const place of places.filter((block) => block && !isMarked(block)).slice(0, free)) if (place) place.cache_control = own
 }
 
 function isMarked(block: object): block is Markable {

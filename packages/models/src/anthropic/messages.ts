@@ -16,7 +16,7 @@ export interface Recipient {
   readonly mark: CacheControlEphemeral
 }
 
-type UserBlock = ContentBlock | ToolResultBlockParam
+export type UserBlock = ContentBlock | ToolResultBlockParam
 
 export type Turn =
   | { readonly role: 'user'; content: UserBlock[] }
@@ -25,6 +25,8 @@ export type Turn =
 export interface Conversation {
   readonly system: TextBlockParam[]
   readonly messages: Turn[]
+  /** The last block of each turn of the user's that the next request will have, too: notes that a layer added to this one come after it. */
+  readonly ends: readonly UserBlock[]
 }
 
 /**
@@ -34,6 +36,7 @@ export interface Conversation {
 export function conversation(system: string | undefined, messages: readonly Message[], to: Recipient): Conversation {
   const opening: TextPart[] = system === undefined ? [] : [{ type: 'text', text: system }]
   const turns: Turn[] = []
+  const ends = new Map<Turn, UserBlock>()
   for (const message of messages) {
     const last = turns.at(-1)
     if (message.role === 'system' && !last) opening.push(...message.content)
@@ -45,12 +48,19 @@ export function conversation(system: string | undefined, messages: readonly Mess
         message.role === 'tool'
           ? message.content.map((part) => resultBlock(part, to.mark))
           : contentBlocks(message.content, to.mark)
-      if (last?.role === 'user') last.content.push(...content)
-      else turns.push({ role: 'user', content })
+      const turn: Turn = last?.role === 'user' ? last : { role: 'user', content: [] }
+      if (turn !== last) turns.push(turn)
+      turn.content.push(...content)
+      const end = content.at(-1)
+      if (end && !isNote(message)) ends.set(turn, end)
     }
   }
   for (const turn of turns) if (turn.role === 'user') turn.content = inOrder(turn.content)
-  return { system: textBlocks(opening, to.mark), messages: turns }
+  return { system: textBlocks(opening, to.mark), messages: turns, ends: [...ends.values()] }
+}
+
+function isNote({ content }: Message): boolean {
+  return content.every((part) => part.type === 'text' && part.added)
 }
 
 /** Results stand first, and a turn must not be empty: without it the answer before it would be taken as one to be gone on with. */

@@ -29,8 +29,9 @@ export function messagesRequest(request: ModelRequest, { model, provider, cache 
     description,
     input_schema: { ...inputSchema, type: 'object' },
   }))
-  const { system, messages } = conversation(request.system, request.messages, { provider, mark })
-  setMarks({ tools, system, messages }, cache && mark)
+  const asked = conversation(request.system, request.messages, { provider, mark })
+  setMarks(tools, asked, cache && mark)
+  const { system, messages } = asked
   const allTools = withHosted<ToolUnion>(tools, extra)
   const container = containerOf(request.messages, provider)
   return {

@@ -1,5 +1,6 @@
 import { getEventListeners, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import type { ModelPart } from '@koagent/core'
 import { describe, expect, test, vi } from 'vitest'
 import { protocols } from '../testing/protocols.ts'
@@ -121,7 +122,11 @@ describe.for(protocols)('$name:', ({ modelAt, hi, end, done }) => {
     test('whose server goes on for ever, the stream ends all the same', async () => {
       const pieces = [hi + end + done]
       const body = new ReadableStream<Uint8Array>({
-        pull: (controller) => controller.enqueue(bytes(pieces.pop() ?? ': ping\n\n')),
+        async pull(controller) {
+          // Lets timers run, so that a reader without a bound fails by its time limit.
+          await setImmediate()
+          controller.enqueue(bytes(pieces.pop() ?? ': ping\n\n'))
+        },
       })
       const parts = await partsOf(modelAt({ fetch: () => Promise.resolve(new Response(body)) }))
       expect(parts.at(-1)).toMatchObject({ type: 'finish', reason: 'stop' })

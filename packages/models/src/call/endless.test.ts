@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ModelError } from '@koagent/core'
 import { protocols } from '../testing/protocols.ts'
@@ -7,7 +8,10 @@ import { bytes, partsOf, wire } from '../testing/wire.ts'
 function endless(words: string, repeat: boolean = false): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => controller.enqueue(bytes(words)),
-    pull: (controller) => (repeat ? controller.enqueue(bytes(words)) : new Promise<never>(() => {})),
+    async pull(controller) {
+      await (repeat ? setImmediate() : new Promise<never>(() => {}))
+      controller.enqueue(bytes(words))
+    },
   })
 }
 

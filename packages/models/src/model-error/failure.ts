@@ -27,8 +27,6 @@ export interface Failures {
 /** Refusals that the same request meets again, whatever their status. */
 const permanent = new Set([
   'insufficient_quota',
-  'invalid_request_error',
-  'invalid_prompt',
   'authentication_error',
   'permission_error',
   'not_found_error',
@@ -37,6 +35,9 @@ const permanent = new Set([
   'validationException',
   'accessDeniedException',
 ])
+
+/** The codes of OpenAI's Responses for an image, a prompt or a policy that stays what it is. */
+const permanentWords = /^invalid_|image|_policy/
 
 /** Groq's words for a call or an answer that the model wrote wrongly: another try may come out well, although the request is blamed for it. */
 const mishaps = new Set(['tool_use_failed', 'json_validate_failed'])
@@ -154,7 +155,7 @@ function isRetryable({ code, type }: Refusal, status: number | undefined, asked:
   if (code === 'insufficient_quota' || type === 'insufficient_quota') return false
   if (mishaps.has(code ?? '')) return true
   if (status !== undefined) return isRetryableStatus(status)
-  return !permanent.has(code ?? '') && !permanent.has(type ?? '')
+  return ![code, type].some((word = '') => permanent.has(word) || permanentWords.test(word))
 }
 
 function requestId(headers: Headers): string | undefined {

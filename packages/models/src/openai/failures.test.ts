@@ -62,6 +62,8 @@ describe('a failure after HTTP 200', () => {
     ['a failed response', failed({ code: 'server_error', message: 'no more' }), true],
     ['a response over the rate', failed({ code: 'rate_limit_exceeded', message: 'no more' }), true],
     ['a response of an empty account', failed({ code: 'insufficient_quota', message: 'no more' }), false],
+    ['a response to a bad image', failed({ code: 'image_too_large', message: 'no more' }), false],
+    ['a response that a policy forbids', failed({ code: 'bio_policy', message: 'no more' }), false],
     ['a response to a bad prompt', failed({ code: 'invalid_prompt', message: 'no more' }), false],
   ] as const)('by %s', async ([, event, retryable]) => {
     server.answer = (_, response) => response.writeHead(200, sse).end(hi + events([event]) + end)

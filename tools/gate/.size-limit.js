@@ -4,7 +4,7 @@ export default [
     name: 'core',
     path: '../../packages/core/dist/index.js',
     ignore: ['zod'],
-    limit: '27 kB',
+    limit: '29 kB',
     modifyEsbuildConfig: (config) => ({ ...config, platform: 'browser', format: 'esm' }),
   },
 ]

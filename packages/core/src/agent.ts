@@ -22,6 +22,12 @@ import { memorySession } from './session/session.ts'
 import { checkMessage } from './session/shape.ts'
 import type { Session } from './session/session.ts'
 import type { Tool } from './tool/define.ts'
+import type { Waiting } from './tool/person.ts'
+
+/**
+ * A run that waits for a person: until `controller.approve` or `controller.deny`, or until the time is over (`timeoutMs`, default 10 minutes), which denies.
+ */
+export type Approvals = 'wait' | { readonly mode: 'wait'; readonly timeoutMs: number }
 
 /** What an agent is made of. */
 export interface AgentOptions<Metas extends readonly unknown[] = readonly unknown[]> {
@@ -40,6 +46,8 @@ export interface AgentOptions<Metas extends readonly unknown[] = readonly unknow
   readonly toolConcurrency?: number
   /** Tell by `hook_applied` events what each layer changed or decided. Default false. */
   readonly trace?: boolean
+  /** Whom to ask what a layer or a tool wants a person to decide. Default: nobody, and such calls are denied. */
+  readonly approvals?: Approvals
   readonly runtime?: RuntimeOptions
   /** Default: the console. */
   readonly logger?: Logger
@@ -56,6 +64,8 @@ interface RunOptionsBase {
   readonly middleware?: readonly AnyMiddleware[]
   /** LLM steps this run may take. Default: the agent's. */
   readonly maxTurns?: number
+  /** Default: the agent's. */
+  readonly approvals?: Approvals
 }
 
 /** Options of a run. `metadata` is what the agent's middlewares need to know, all of them together. */
@@ -93,6 +103,7 @@ class AgentBase<Meta> {
       tools,
       toolConcurrency,
       trace,
+      approvals: options.approvals && waiting(name, options.approvals, this.#runtime.sleep),
       logger: options.logger ?? console,
       ...onion(tools, arrange(options.middleware ?? [])),
     }
@@ -183,13 +194,13 @@ class AgentBase<Meta> {
         sleep: (ms: number) => controller.cancellation.wait(sleep(ms, controller.signal)),
       }),
     }
-    return new ActiveRun(this.#partsWith(options.middleware), own, queue)
+    return new ActiveRun(this.#partsWith(options), own, queue)
   }
 
   /** The agent's, with layers of the run inside its own. */
-  #partsWith(middleware: readonly AnyMiddleware[] = []): AgentParts {
+  #partsWith({ middleware = [], approvals }: RunOptionsBase): AgentParts {
     if (!Array.isArray(middleware)) throw new ConfigError(`agent '${this.name}': the middleware of a run must be a list`)
-    const parts = this.#parts
+    const parts = approvals ? { ...this.#parts, approvals: waiting(this.name, approvals, this.#runtime.sleep) } : this.#parts
     if (middleware.length === 0) return parts
     return { ...parts, ...onion(parts.tools, arrange(middleware, parts.chains.layers)) }
   }
@@ -223,6 +234,13 @@ function checkOptions(options: AgentOptions): void {
   }
   checkLimit(name, 'maxTurns', given.maxTurns)
   checkLimit(name, 'toolConcurrency', given.toolConcurrency)
+}
+
+function waiting(agent: string, approvals: Approvals, sleep: Waiting['sleep']): Waiting {
+  const { mode, timeoutMs } = approvals === 'wait' ? { mode: approvals, timeoutMs: 600_000 } : approvals
+  if (mode !== 'wait' || !(timeoutMs > 0 && Number.isFinite(timeoutMs)))
+    throw new ConfigError(`agent '${agent}': approvals are 'wait', or { mode: 'wait', timeoutMs } with a finite number above 0`)
+  return { timeoutMs, sleep }
 }
 
 function checkLimit(agent: string, limit: 'maxTurns' | 'toolConcurrency', value: unknown): void {

@@ -1,4 +1,9 @@
+import { allow, deny } from './decision.ts'
+import { ConfigError } from './errors.ts'
+import { isObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 import { Cancellation } from './signal.ts'
+import { Questions } from './tool/person.ts'
 
 /** What a run tells its controller: how to stop the work, and when it has ended. */
 export interface Attachment {
@@ -19,6 +24,7 @@ export class RunController {
   /** @internal */
   readonly cancellation: Cancellation = new Cancellation()
   #attachment: Attachment | undefined
+  #questions: Questions | undefined
   #state: 'new' | 'running' | 'decided' = 'new'
 
   get cancelled(): boolean {
@@ -48,6 +54,31 @@ export class RunController {
     return effective
   }
 
+  /**
+   * Says yes to a call that waits for a person (`approvals: 'wait'`), as the `permission_request` event showed it.
+   *
+   * @param options `args`: other arguments to run it with. They pass the same checks and gates, and the model is told
+   * @returns whether it took effect: false where no such question is open
+   * @throws ConfigError for arguments that are no JSON object; the question stays open
+   */
+  approve(callId: string, { args }: { readonly args?: JsonObject } = {}): boolean {
+    return this.questions.answer(callId, args === undefined ? allow() : allow({ args: checkedArgs(callId, args) }))
+  }
+
+  /**
+   * Says no to a call that waits for a person. The model is told the reason.
+   *
+   * @returns whether it took effect: false where no such question is open
+   */
+  deny(callId: string, reason: string = 'a person said no'): boolean {
+    return this.questions.answer(callId, deny(reason))
+  }
+
+  /** @internal */
+  get questions(): Questions {
+    return (this.#questions ??= new Questions())
+  }
+
   /** @internal */
   attach(attachment: Attachment): void {
     this.#state = 'running'
@@ -64,4 +95,14 @@ export class RunController {
     this.decide()
     this.#attachment = undefined
   }
+}
+
+function checkedArgs(callId: string, args: unknown): JsonObject {
+  try {
+    const copy: unknown = JSON.parse(JSON.stringify(args))
+    if (isObject(copy)) return copy as JsonObject
+  } catch {
+    // It holds what JSON has no form for.
+  }
+  throw new ConfigError(`approve('${callId}', { args }): args must be a JSON object`)
 }

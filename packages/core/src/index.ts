@@ -1,5 +1,5 @@
 export { Agent } from './agent.ts'
-export type { AgentConstructor, AgentOptions, RunArguments, RunOptions } from './agent.ts'
+export type { AgentConstructor, AgentOptions, Approvals, RunArguments, RunOptions } from './agent.ts'
 export { RunController } from './controller.ts'
 export type { Context, HelperRequest, SessionView } from './ctx.ts'
 export { allow, ask, continue_run, deny, drop, raise, replace_result, retry, stop } from './decision.ts'

@@ -41,7 +41,7 @@ export class Pass {
   readonly unit: Unit
   /** The point's own ctx fields. */
   readonly fields: Record<string, unknown>
-  /** What an around point stands around. */
+  /** What an around point stands around; of a gate, who decides behind its last layer. */
   readonly work: (() => unknown) | undefined
   /** Layers that this pass leaves out: those on whose behalf it is made. */
   readonly excluded: ReadonlySet<Layer> | undefined
@@ -109,7 +109,7 @@ export class Pass {
 
   /** What stands behind the last layer. The layer that asked for it hears of it when its hook has returned, and before the promise settles. */
   end(): Promise<unknown> {
-    if (this.kind === 'around') return this.#doWork()
+    if (this.work) return this.#doWork()
     if (!this.#entering) return ready.then(() => this.tell(false, this.outcome()))
     this.#ended = true
     return Promise.resolve(this.outcome())

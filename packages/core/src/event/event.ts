@@ -71,7 +71,7 @@ export interface EventFields {
   }
   /** A call, before anybody has judged it. Every call has one, and one `tool_result`. */
   tool_call_begin: CallFields & { readonly args: JsonObject; readonly rawArgs?: string; readonly index: number }
-  /** A layer asked whether this call may run. */
+  /** A layer, or the tool itself, asked whether this call may run. */
   permission_request: CallFields & { readonly args: JsonObject; readonly reason: string; readonly asker: string }
   /** The question is answered. */
   permission_resolved: CallFields & {

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { Middleware } from '../middleware/middleware.ts'
 import { streamed } from './event.ts'
 import type { EventType } from './event.ts'
@@ -28,6 +28,11 @@ export class Sanitizer {
   event<E extends { readonly type: EventType }>(event: E): E {
     // No rewrite of whole strings fits a piece: transforms are for those.
     return streamed.has(event.type) ? event : (this.#walk(event, [], false) as E)
+  }
+
+  /** A call's arguments as events show them. */
+  args(args: JsonObject): JsonObject {
+    return this.#walk(args, ['args'], true) as JsonObject
   }
 
   /** Any JSON value: every string in it counts as content. */

@@ -29,6 +29,7 @@ import type { Cancellation } from '../signal.ts'
 import { StateStore } from '../state.ts'
 import { helperStep } from '../step/helper.ts'
 import type { Tool } from '../tool/define.ts'
+import type { Waiting } from '../tool/person.ts'
 import { toJson } from '../tool/serialise.ts'
 import { Grace } from './grace.ts'
 
@@ -40,6 +41,8 @@ export interface AgentParts {
   readonly tools: readonly Tool[]
   readonly toolConcurrency: number
   readonly trace: boolean
+  /** How a person is asked. Undefined: there is nobody. */
+  readonly approvals: Waiting | undefined
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
   readonly logger: Logger
@@ -71,6 +74,8 @@ interface ThroughOptions {
   readonly exit?: boolean
   readonly excluded?: ReadonlySet<Layer> | undefined
   readonly yesUpTo?: number
+  /** What stands behind the last layer of a gate, and decides on the pass. */
+  readonly innermost?: ((pass: Pass) => Promise<unknown>) | undefined
 }
 
 const top: readonly string[] = deepFreeze([])
@@ -83,6 +88,7 @@ export class ActiveRun implements AgentParts, RunParts {
   readonly tools: readonly Tool[]
   readonly toolConcurrency: number
   readonly trace: boolean
+  readonly approvals: Waiting | undefined
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
   readonly logger: Logger
@@ -130,6 +136,7 @@ export class ActiveRun implements AgentParts, RunParts {
     this.tools = common.tools
     this.toolConcurrency = common.toolConcurrency
     this.trace = common.trace
+    this.approvals = common.approvals
     this.chains = common.chains
     this.sanitizer = common.sanitizer
     this.logger = common.logger
@@ -194,13 +201,13 @@ export class ActiveRun implements AgentParts, RunParts {
     point: Point,
     unit: Unit,
     fields: Record<string, unknown>,
-    { exit = false, yesUpTo = Infinity, excluded }: ThroughOptions = {},
+    { exit = false, yesUpTo = Infinity, excluded, innermost }: ThroughOptions = {},
   ): Pass | Promise<Pass> | undefined {
     const chain = this.chains.at[point]
-    if (!chain) return undefined
-    const pass = new Pass(this, point, unit, fields, undefined, excluded)
+    if (!chain && !innermost) return undefined
+    const pass: Pass = new Pass(this, point, unit, fields, innermost && (() => innermost(pass)), excluded)
     pass.yesUpTo = yesUpTo
-    const leaving = pass.enter(chain)
+    const leaving = chain ? pass.enter(chain) : pass.end()
     if (leaving) return this.#left(leaving, pass, exit)
     if (!exit) this.check()
     return pass

@@ -21,6 +21,22 @@ test('args have the output type of the schema, without annotation', () => {
   })
 })
 
+test('needsApproval gets the same arguments', () => {
+  const input = z.object({ n: z.number().default(1) })
+  defineTool({ ...about, input, execute: () => '', needsApproval: true })
+  defineTool({
+    ...about,
+    input,
+    execute: () => '',
+    needsApproval: async (args) => {
+      expectTypeOf(args).toEqualTypeOf<{ n: number }>()
+      return args.n > 1
+    },
+  })
+  // @ts-expect-error a predicate says yes or no
+  defineTool({ ...about, input, execute: () => '', needsApproval: () => 'yes' })
+})
+
 test('so they have in an async method and in an async generator', () => {
   const input = z.object({ n: z.number() })
   const method = defineTool({

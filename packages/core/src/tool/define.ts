@@ -47,6 +47,11 @@ export interface ToolOptions<Input extends StandardSchemaLike | JsonObject> {
   readonly parallel?: boolean
   /** Does a second execution of one call do no harm? Only then is a call tried again that somebody was asked about. Default false. */
   readonly idempotent?: boolean
+  /**
+   * Must somebody say yes before it runs? It counts where no middleware has an opinion, and an `allow` of one answers it. A predicate gets the arguments as
+   * `execute` does, and must not change them; one that fails means yes. Default false.
+   */
+  readonly needsApproval?: boolean | ((this: void, args: ArgsOf<Input>) => boolean | Promise<boolean>)
   /** Time limit of one execution, in milliseconds. Default: none. */
   readonly timeoutMs?: number
   /** Size limit of the result's text, in UTF-16 characters. Default: the agent's. */
@@ -66,6 +71,7 @@ export interface Tool {
   readonly execute: (this: void, args: unknown, ctx: ToolCtx) => unknown
   readonly parallel: boolean
   readonly idempotent: boolean
+  readonly needsApproval: boolean | ((this: void, args: unknown) => boolean | Promise<boolean>)
   readonly timeoutMs?: number
   readonly maxResultChars?: number
 }
@@ -84,11 +90,13 @@ export interface Tool {
  * })
  */
 export function defineTool<Input extends StandardSchemaLike | JsonObject>(options: ToolOptions<Input>): Tool {
-  const { input, output, parallel = true, idempotent = false, ...rest } = options
+  const { input, output, parallel = true, idempotent = false, needsApproval = false, ...rest } = options
   const { name, description, execute, timeoutMs, maxResultChars } = rest
   if (typeof name !== 'string' || !name) throw new ConfigError('a tool needs a name')
   if (typeof description !== 'string') throw new ConfigError(`tool '${name}' needs a description, for the model`)
   if (typeof execute !== 'function') throw new ConfigError(`tool '${name}' needs execute(args, ctx)`)
+  if (typeof needsApproval !== 'boolean' && typeof needsApproval !== 'function')
+    throw new ConfigError(`tool '${name}': needsApproval is true, false or a function of the arguments`)
   for (const [option, value] of Object.entries({ timeoutMs, maxResultChars })) {
     if (value !== undefined && !(Number.isFinite(value) && value > 0))
       throw new ConfigError(`tool '${name}': ${option} is ${value}, and must be a finite number above 0`)
@@ -100,5 +108,6 @@ export function defineTool<Input extends StandardSchemaLike | JsonObject>(option
     ...(output !== undefined && { output: toValidate(output, name) }),
     parallel,
     idempotent,
+    needsApproval: needsApproval as Tool['needsApproval'],
   })
 }

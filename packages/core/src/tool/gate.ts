@@ -5,6 +5,7 @@ import type { ToolError } from '../errors.ts'
 import { sameJson } from '../freeze.ts'
 import type { JsonObject } from '../json.ts'
 import type { Call } from './call.ts'
+import { askPerson, needsApproval, toolAsks } from './person.ts'
 import type { Validated } from './schema.ts'
 import { errorResult, toResult } from './serialise.ts'
 
@@ -49,7 +50,8 @@ const passed: Verdict = {}
 export function judge(call: Call): Ruling {
   const invalid = validate(call)
   const { chains } = call.run
-  return invalid || chains.at.on_permission || chains.at.before_tool ? askGates(call, invalid) : passed
+  const isAsked = chains.at.on_permission || chains.at.before_tool || call.tool?.needsApproval
+  return invalid || isAsked ? askGates(call, invalid) : passed
 }
 
 /** @param editor who made its arguments what they are, where it was not the model */
@@ -78,7 +80,16 @@ async function askGates(call: Call, checked: Checked, editor?: Layer): Promise<V
   if (hook?.stop) return call.answer('blocked', toResult(hook.stop.result ?? hook.stop.reason), hook.stopBy)
   const [one, other] = [questionOf(permission), questionOf(hook)]
   const isOther = other && (!one || other.asker.index < one.asker.index)
-  return { replaced: hook?.replacement, question: isOther ? other : one }
+  const question = isOther ? other : one
+  const isOpen = !permission?.decision && !hook?.decision
+  return { replaced: hook?.replacement, question: question ?? (isOpen ? await toolsQuestion(call) : undefined) }
+}
+
+/** The tool's own question, where it has one about these arguments. */
+async function toolsQuestion(call: Call): Promise<Question | undefined> {
+  const { tool } = call
+  if (!tool?.needsApproval || !(await needsApproval(call))) return undefined
+  return { reason: `the tool '${tool.name}' needs approval`, asker: toolAsks(tool) }
 }
 
 function questionOf(gate: Pass | undefined): Question | undefined {
@@ -111,14 +122,20 @@ export async function consult(call: Call, first: Verdict): Promise<Verdict | voi
 /** One round of a question: asked, answered, told. @returns the pass that said yes; after a no the call has been answered */
 async function putQuestion(call: Call, { reason, asker }: Question): Promise<Pass | void> {
   const { run, which, args } = call
+  const { approvals } = run
   let no: string | undefined = 'the run ended before an answer'
   let pass: Pass | undefined
+  // Open before it is told: the answer may come with the event.
+  const answered = approvals && run.controller.questions.open(call.part.callId)
   await run.emit('permission_request', { args, reason, asker: asker.name, ...which }, call)
   try {
-    pass = await call.through('on_permission_request', { reason, asker: asker.name }, { yesUpTo: asker.index })
+    const innermost = answered && ((asked: Pass) => askPerson(call, asked, answered, approvals))
+    const fields = call.fields({ reason, asker: asker.name })
+    pass = await run.through('on_permission_request', call, fields, { yesUpTo: asker.index, innermost })
     const decision = pass?.decision
     no = decision?.kind === 'deny' ? decision.reason : decision ? undefined : `${reason} (nobody to ask)`
   } finally {
+    if (answered) run.controller.questions.close(call.part.callId)
     const told = no === undefined ? { decision: 'allow' as const } : { decision: 'deny' as const, reason: no }
     const edited = (pass?.fields.args ?? args) as JsonObject
     await run.emit('permission_resolved', { args: edited, ...which, ...told, ...(pass?.by && { by: pass.by.name }) }, call)

@@ -15,6 +15,7 @@ import { ActiveRun } from './run/active-run.ts'
 import type { AgentParts, RunParts } from './run/active-run.ts'
 import { _runLoop } from './run/loop.ts'
 import { Run } from './run/run.ts'
+import type { Waiting } from './run/waiting.ts'
 import { endSession } from './run/session-start.ts'
 import { defaultRuntime } from './runtime.ts'
 import type { Logger, RuntimeOptions } from './runtime.ts'
@@ -22,7 +23,6 @@ import { memorySession } from './session/session.ts'
 import { checkMessage } from './session/shape.ts'
 import type { Session } from './session/session.ts'
 import type { Tool } from './tool/define.ts'
-import type { Waiting } from './tool/person.ts'
 
 /**
  * A run that waits for a person: until `controller.approve` or `controller.deny`, or until the time is over (`timeoutMs`, default 10 minutes), which denies.
@@ -66,6 +66,8 @@ interface RunOptionsBase {
   readonly maxTurns?: number
   /** Default: the agent's. */
   readonly approvals?: Approvals
+  /** What to do while another run has the session: fail with a `SessionBusyError` (the default), or wait for it, in turn and for 10 minutes at most. */
+  readonly onBusy?: 'reject' | 'queue'
 }
 
 /** Options of a run. `metadata` is what the agent's middlewares need to know, all of them together. */
@@ -152,6 +154,7 @@ class AgentBase<Meta> {
   ): { controller: RunController; result: Promise<RunResult> } {
     const { signal, controller = new RunController() } = options
     checkLimit(this.name, 'maxTurns', options.maxTurns)
+    if (!['reject', 'queue', undefined].includes(options.onBusy)) throw new ConfigError("onBusy is 'reject' or 'queue'")
     if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
     const run = this.#newRun(checkInput(input), options, controller, queue)
     const onCancel = (): void => {
@@ -187,6 +190,7 @@ class AgentBase<Meta> {
       metadata: frozenCopy(options.metadata ?? noMetadata),
       session: options.session ?? memorySession({ id: runId }),
       ownSession: options.session === undefined,
+      queueing: options.onBusy === 'queue' ? { timeoutMs: longest, sleep } : undefined,
       controller,
       runtime: Object.freeze({
         now,
@@ -205,6 +209,9 @@ class AgentBase<Meta> {
     return { ...parts, ...onion(parts.tools, arrange(middleware, parts.chains.layers)) }
   }
 }
+
+/** How long a run waits for a person or a session by default, in milliseconds. */
+const longest = 600_000
 
 const noMetadata: unknown = deepFreeze({})
 
@@ -237,7 +244,7 @@ function checkOptions(options: AgentOptions): void {
 }
 
 function waiting(agent: string, approvals: Approvals, sleep: Waiting['sleep']): Waiting {
-  const { mode, timeoutMs } = approvals === 'wait' ? { mode: approvals, timeoutMs: 600_000 } : approvals
+  const { mode, timeoutMs } = approvals === 'wait' ? { mode: approvals, timeoutMs: longest } : approvals
   if (mode !== 'wait' || !(timeoutMs > 0 && Number.isFinite(timeoutMs)))
     throw new ConfigError(`agent '${agent}': approvals are 'wait', or { mode: 'wait', timeoutMs } with a finite number above 0`)
   return { timeoutMs, sleep }

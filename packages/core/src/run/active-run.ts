@@ -29,9 +29,9 @@ import type { Cancellation } from '../signal.ts'
 import { StateStore } from '../state.ts'
 import { helperStep } from '../step/helper.ts'
 import type { Tool } from '../tool/define.ts'
-import type { Waiting } from '../tool/person.ts'
 import { toJson } from '../tool/serialise.ts'
 import { Grace } from './grace.ts'
+import type { Waiting } from './waiting.ts'
 
 /** What all runs of an agent have in common. */
 export interface AgentParts {
@@ -57,6 +57,8 @@ export interface RunParts {
   readonly session: Session
   /** Does the session start and end with this run? */
   readonly ownSession: boolean
+  /** Does it wait for a session that is in use? */
+  readonly queueing: Waiting | undefined
   readonly controller: RunController
   readonly runtime: Runtime
 }
@@ -98,6 +100,7 @@ export class ActiveRun implements AgentParts, RunParts {
   readonly metadata: unknown
   readonly session: Session
   readonly ownSession: boolean
+  readonly queueing: Waiting | undefined
   readonly controller: RunController
   readonly runtime: Runtime
   readonly state: StateStore = new StateStore()
@@ -146,6 +149,7 @@ export class ActiveRun implements AgentParts, RunParts {
     this.metadata = own.metadata
     this.session = own.session
     this.ownSession = own.ownSession
+    this.queueing = own.queueing
     this.controller = own.controller
     this.runtime = own.runtime
     this.cancellation = own.controller.cancellation

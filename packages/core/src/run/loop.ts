@@ -5,7 +5,7 @@ import { userMessage } from '../message.ts'
 import type { Decision } from '../decision.ts'
 import type { Input, Message, UserMessage } from '../message.ts'
 import type { RunResult } from '../result.ts'
-import { lockSession } from '../session/lock.ts'
+import { lockSession, queueForSession } from '../session/lock.ts'
 import { repair } from '../session/repair.ts'
 import { factsOf } from './active-run.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -26,7 +26,7 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
   let release: () => void
   try {
     run.check()
-    release = lockSession(run.session, run.runId)
+    release = run.queueing ? await queueForSession(run, run.queueing) : lockSession(run.session, run.runId)
   } catch (error) {
     // A layer that observes events may have failed at run_begin: that is asked about, a session in use is not.
     const failure = error instanceof SessionBusyError ? error : await run.raised(error, 'hook')

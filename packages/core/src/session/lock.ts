@@ -1,9 +1,15 @@
 import { ConfigError, SessionBusyError } from '../errors.ts'
 import { newMark } from '../mark.ts'
+import { within } from '../run/waiting.ts'
+import type { Waiting } from '../run/waiting.ts'
+import type { Cancellation } from '../signal.ts'
 import type { Session } from './session.ts'
 
 /** Which run holds a session. */
 const holders = new WeakMap<object, string>()
+
+/** Runs that wait for a session. */
+const queues = new WeakMap<object, (() => void)[]>()
 
 /** What a run's hooks and tools hold of a session stands for it: a run on one of those is refused too. */
 const aliases = newMark<Session>()
@@ -28,7 +34,45 @@ export function lockSession(given: Session, runId: string): () => void {
   holders.set(session, runId)
   let held = true
   return () => {
-    if (held) holders.delete(session)
+    if (!held) return
     held = false
+    holders.delete(session)
+    queues.get(session)?.shift()?.()
   }
+}
+
+/**
+ * The same for a run that waits for its turn, first come, first served. A run on a session from inside the run that holds it would wait for itself: it is
+ * refused at once.
+ *
+ * @throws SessionBusyError, also when the time is over; the run's cancel error as soon as it is cancelled
+ */
+export async function queueForSession({ session, runId, cancellation }: Queuing, waiting: Waiting): Promise<() => void> {
+  if (aliases.get(session) || !holders.has(session)) return lockSession(session, runId)
+  const queue = queues.get(session) ?? []
+  queues.set(session, queue)
+  let take: () => void = () => {}
+  let taken: (() => void) | undefined
+  const turn = new Promise<() => void>((resolve) => {
+    take = () => resolve((taken = lockSession(session, runId)))
+  })
+  queue.push(take)
+  let release: (() => void) | undefined
+  try {
+    release = (await within(waiting, turn, cancellation)) ?? taken
+    return release ?? lockSession(session, runId)
+  } finally {
+    if (!release) {
+      const place = queue.indexOf(take)
+      if (place >= 0) queue.splice(place, 1)
+      // Its turn came in the tick in which it was cancelled.
+      else taken?.()
+    }
+  }
+}
+
+interface Queuing {
+  readonly session: Session
+  readonly runId: string
+  readonly cancellation: Cancellation
 }

@@ -2,23 +2,16 @@ import type { Layer } from '../chain/layer.ts'
 import type { Pass } from '../chain/pass.ts'
 import { allow, deny } from '../decision.ts'
 import type { AllowArgs, Deny } from '../decision.ts'
-import { toError } from '../errors.ts'
 import { sameJson } from '../freeze.ts'
 import { isObject } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
-import type { RuntimeOptions } from '../runtime.ts'
-import { deriveSignal } from '../signal.ts'
+import { within } from '../run/waiting.ts'
+import type { Waiting } from '../run/waiting.ts'
 import type { Call } from './call.ts'
 import type { Tool } from './define.ts'
 
 /** What a person says. */
 export type Answer = AllowArgs | Deny
-
-/** How a run asks a person: it waits, so many milliseconds at most. */
-export interface Waiting {
-  readonly timeoutMs: number
-  readonly sleep: NonNullable<RuntimeOptions['sleep']>
-}
 
 /** The questions of one run that nobody has answered. */
 export class Questions {
@@ -67,28 +60,14 @@ export async function needsApproval({ tool, output }: Call): Promise<boolean> {
 }
 
 /** The innermost of a question's layers: the person's answer, where no layer that may has given one. */
-export async function askPerson(
-  call: Call,
-  pass: Pass,
-  answered: Promise<Answer>,
-  { timeoutMs, sleep }: Waiting,
-): Promise<unknown> {
+export async function askPerson(call: Call, pass: Pass, answered: Promise<Answer>, waiting: Waiting): Promise<unknown> {
   const { kind } = pass.decision ?? {}
-  if (kind !== 'allow' && kind !== 'deny') {
-    const clock = deriveSignal(undefined)
-    const late = sleep(timeoutMs, clock.signal).then(() => undefined)
-    // It is stopped when the answer is there.
-    late.catch(() => {})
-    try {
-      const answer = await call.run.cancellation.wait(Promise.race([answered, late]))
-      pass.decide(answer ? raw(answer, call) : deny(`nobody answered within ${timeoutMs} ms`), person, true)
-      if (!answer) pass.by = undefined
-      // A yes is to what the person was shown, whatever a layer further out has made of it since.
-      else if (answer.kind === 'allow' && answer.args === undefined) pass.decidedOn = call.args
-    } finally {
-      clock.abort(toError('answered', 'the clock'))
-    }
-  }
+  if (kind === 'allow' || kind === 'deny') return pass.outcome()
+  const answer = await within(waiting, answered, call.run.cancellation)
+  pass.decide(answer ? raw(answer, call) : deny(`nobody answered within ${waiting.timeoutMs} ms`), person, true)
+  if (!answer) pass.by = undefined
+  // A yes is to what the person was shown, whatever a layer further out has made of it since.
+  else if (answer.kind === 'allow' && answer.args === undefined) pass.decidedOn = call.args
   return pass.outcome()
 }
 

@@ -1,6 +1,5 @@
-import Anthropic from '@anthropic-ai/sdk'
-import { describe, expect, test } from 'vitest'
-import { json, sse, testServer } from '../testing/server.ts'
+import { expect, test } from 'vitest'
+import { sse, testServer } from '../testing/server.ts'
 import { events, hello, partsOf } from '../testing/wire.ts'
 import { anthropic } from './anthropic.ts'
 
@@ -10,32 +9,6 @@ const hi = events([
   { type: 'message_start', message: {} },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
 ])
-const saying = (type: string, message: string): string =>
-  JSON.stringify({ type: 'error', error: { type, message }, request_id: 'r2' })
-
-describe('a refusal', () => {
-  test('has its id in a header of its own', async () => {
-    server.answer = (_, response) => response.writeHead(529, { 'request-id': 'r2' }).end(saying('overloaded_error', 'not now'))
-    await expect(partsOf(model())).rejects.toMatchObject({ status: 529, retryable: true, requestId: 'r2' })
-  })
-
-  test.for([
-    [400, 'invalid_request_error', 'input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000'],
-    [413, 'request_too_large', 'Request exceeds the maximum size'],
-  ] as const)('of a request that is too long has a code of its own: %d %s %s', async ([status, type, message]) => {
-    server.answer = (_, response) => response.writeHead(status, json).end(saying(type, message))
-    await expect(partsOf(model())).rejects.toMatchObject({ code: 'context_overflow', status, retryable: false })
-  })
-
-  test('is asked for once, also where the client that was given would try again', async () => {
-    server.answer = (_, response) =>
-      response.writeHead(529, { ...json, 'retry-after-ms': '1' }).end(saying('overloaded_error', 'not now'))
-    const client = new Anthropic({ apiKey: 'k', baseURL: `http://127.0.0.1:${server.port}`, maxRetries: 3 })
-    const message = `model '127.0.0.1:${server.port}/m1' answered with HTTP 529: not now`
-    await expect(partsOf(anthropic({ model: 'm1', client }))).rejects.toMatchObject({ message, retryable: true })
-    expect(server.requests).toBe(1)
-  })
-})
 
 test.for([
   ['{"type":"error","error":{"type":"validationException","message":"not now"}}', false],

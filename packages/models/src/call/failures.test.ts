@@ -1,18 +1,19 @@
 import { ModelError } from '@koagent/core'
+import type { Model } from '@koagent/core'
 import { describe, expect, test } from 'vitest'
 import { protocols } from '../testing/protocols.ts'
 import { deadPort, json, sse, testServer } from '../testing/server.ts'
-import { events, hello, partsOf } from '../testing/wire.ts'
+import { events, partsOf } from '../testing/wire.ts'
 
 const server = testServer()
 
-describe.for(protocols)('$name:', ({ modelAt, hi, end, done, error, nameless }) => {
+describe.for(protocols)('$name:', ({ modelAt, throughClientAt, hi, end, done, error, nameless }) => {
   const answers = (status: number, headers: Record<string, string>, body = ''): void => {
     server.answer = (_, response) => response.writeHead(status, headers).end(body)
   }
 
-  async function failure(port: number = server.port): Promise<ModelError> {
-    const thrown: unknown = await partsOf(modelAt({ port })).then(
+  async function failure(model: Model = modelAt({ port: server.port })): Promise<ModelError> {
+    const thrown: unknown = await partsOf(model).then(
       (parts) => parts,
       (reason: unknown) => reason,
     )
@@ -93,8 +94,39 @@ describe.for(protocols)('$name:', ({ modelAt, hi, end, done, error, nameless }) 
     })
 
     test.for([
+      ['context_length_exceeded', 400, { code: 'context_overflow', retryable: false }],
+      ['insufficient_quota', 429, { code: 'model', retryable: false }],
+      ['tool_use_failed', 400, { code: 'model', retryable: true }],
+      ['json_validate_failed', 400, { code: 'model', retryable: true }],
+    ] as const)('with the code %s goes by it', async ([code, status, expected]) => {
+      answers(status, json, JSON.stringify({ error: { message: 'not now', type: 'invalid_request_error', code } }))
+      expect(await failure()).toMatchObject({ status, ...expected })
+    })
+
+    test.for(['x-request-id', 'request-id', 'x-amzn-requestid'])('has the id of its header %s', async (header) => {
+      answers(529, { [header]: 'r2' })
+      expect((await failure()).requestId).toBe('r2')
+    })
+
+    test.for(throughClientAt ? [throughClientAt] : [])(
+      'is asked for once, also where the client that was given would try again',
+      async (clientAt) => {
+        answers(503, { ...json, 'retry-after-ms': '1' }, JSON.stringify(error('server_error', 'not now')))
+        expect(await failure(clientAt(server.port))).toMatchObject({
+          message: "model 'acme/m1' answered with HTTP 503: not now",
+          status: 503,
+          retryable: true,
+          retryAfterMs: 1,
+          requestId: 'r1',
+        })
+        expect(server.requests).toBe(1)
+      },
+    )
+
+    test.for([
       [400, 'prompt is too long: 210000 tokens > 200000 maximum'],
       [400, "this model's maximum context length is 8192 tokens"],
+      [400, 'input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000'],
       [413, 'Request exceeds the maximum size'],
     ] as const)('of a request that is too long has a code of its own: %d %s', async ([status, message]) => {
       answers(status, json, JSON.stringify(error('invalid_request_error', message)))
@@ -105,6 +137,7 @@ describe.for(protocols)('$name:', ({ modelAt, hi, end, done, error, nameless }) 
   describe('an error frame after HTTP 200', () => {
     test.for([
       ['server_error', true],
+      ['api_error', true],
       ['overloaded_error', true],
       ['rate_limit_error', true],
       ['invalid_request_error', false],
@@ -180,7 +213,7 @@ describe.for(protocols)('$name:', ({ modelAt, hi, end, done, error, nameless }) 
   })
 
   test('a server that cannot be reached is a retryable failure that says why', async () => {
-    expect(await failure(await deadPort())).toMatchObject({
+    expect(await failure(modelAt({ port: await deadPort() }))).toMatchObject({
       message: expect.stringMatching(/^model 'acme\/m1' cannot be reached: .*ECONNREFUSED/),
       retryable: true,
     })
@@ -189,8 +222,6 @@ describe.for(protocols)('$name:', ({ modelAt, hi, end, done, error, nameless }) 
   test('a failure at several addresses says what the first one was', async () => {
     const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:9'), new Error('connect ECONNREFUSED 127.0.0.1:9')])
     const model = modelAt({ fetch: () => Promise.reject(new TypeError('fetch failed', { cause: refused })) })
-    await expect(partsOf(model, hello)).rejects.toMatchObject({
-      message: "model 'acme/m1' cannot be reached: connect ECONNREFUSED ::1:9",
-    })
+    expect((await failure(model)).message).toBe("model 'acme/m1' cannot be reached: connect ECONNREFUSED ::1:9")
   })
 })

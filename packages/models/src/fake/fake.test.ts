@@ -4,20 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { ModelError } from '@koagent/core'
 import type { JsonObject } from '@koagent/core'
-import { afterEach, describe, expect, test } from 'vitest'
-import { fakeProvider } from './fake.ts'
-import type { FakeEnd, FakeProvider, FakeScript } from './fake.ts'
-
-const open: FakeProvider[] = []
-afterEach(async () => {
-  for (const { close } of open.splice(0)) await close()
-})
-
-async function serve(...answers: readonly FakeScript[]): Promise<FakeProvider> {
-  const provider = await fakeProvider(answers)
-  open.push(provider)
-  return provider
-}
+import { describe, expect, test } from 'vitest'
+import { serve } from '../testing/serve.ts'
+import type { FakeEnd, FakeProvider } from './fake.ts'
 
 const paths = ['/chat/completions', '/responses', '/messages'] as const
 const last = { '/chat/completions': '[DONE]', '/responses': 'response.completed', '/messages': 'message_stop' }

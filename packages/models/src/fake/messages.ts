@@ -93,13 +93,8 @@ function contentOf(block: Block): JsonObject {
 }
 
 /** Anthropic counts what was cached beside the rest of the input, not in it. */
-function usageOf({
-  inputTokens,
-  outputTokens,
-  cachedInputTokens = 0,
-  cacheWriteTokens = 0,
-  reasoningTokens = 0,
-}: Usage): JsonObject {
+function usageOf(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage
   return {
     input_tokens: inputTokens - cachedInputTokens - cacheWriteTokens,
     cache_creation_input_tokens: cacheWriteTokens,

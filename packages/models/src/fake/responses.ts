@@ -129,13 +129,8 @@ function itemOf(name: string, block: Block, whole: boolean): JsonObject {
   return { id, type: 'function_call', status, call_id: callId, name: toolName, arguments: whole ? text : '' }
 }
 
-function usageOf({
-  inputTokens,
-  outputTokens,
-  cachedInputTokens = 0,
-  cacheWriteTokens = 0,
-  reasoningTokens = 0,
-}: Usage): JsonObject {
+function usageOf(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage
   return {
     input_tokens: inputTokens,
     input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: cacheWriteTokens },

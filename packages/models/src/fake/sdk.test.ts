@@ -1,20 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk'
 import type { Usage } from '@koagent/core'
 import OpenAI from 'openai'
-import { afterEach, describe, expect, test } from 'vitest'
-import { fakeProvider } from './fake.ts'
-import type { FakeProvider, FakeScript, FakeStep } from './fake.ts'
-
-const open: FakeProvider[] = []
-afterEach(async () => {
-  for (const { close } of open.splice(0)) await close()
-})
-
-async function serve(...answers: readonly FakeScript[]): Promise<FakeProvider> {
-  const provider = await fakeProvider(answers)
-  open.push(provider)
-  return provider
-}
+import { describe, expect, test } from 'vitest'
+import { serve } from '../testing/serve.ts'
+import type { FakeProvider, FakeStep } from './fake.ts'
 
 /** What an SDK made of an answer, whatever its protocol. */
 interface Heard {

@@ -1,5 +1,5 @@
 import { ConfigError } from '@koagent/core'
-import OpenAI, { AzureOpenAI } from 'openai'
+import { AzureOpenAI } from 'openai'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { events, partsOf, streamed, wire } from '../testing/wire.ts'
 import { openai } from './openai.ts'
@@ -81,20 +81,5 @@ describe('a given client', () => {
     expect(sent[0]?.url).toBe(
       'https://acme.openai.azure.com/openai/deployments/my-deployment/chat/completions?api-version=2025-04-01-preview',
     )
-  })
-
-  test.for(['responses', 'chat'] as const)('that would retry is asked once (%s)', async (api) => {
-    const { fetch, sent } = wire(() =>
-      Response.json({ error: { message: 'not now', code: 'c1' } }, { status: 503, headers: { 'retry-after': '7' } }),
-    )
-    const client = new OpenAI({ apiKey: 'k', fetch, maxRetries: 5, logLevel: 'off' })
-    const error = await partsOf(openai({ model: 'gpt-5.2', api, client })).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({
-      message: "model 'openai/gpt-5.2' answered with HTTP 503: not now",
-      status: 503,
-      retryable: true,
-      retryAfterMs: 7000,
-    })
-    expect(sent.length).toBe(1)
   })
 })

@@ -1,4 +1,6 @@
+import Anthropic from '@anthropic-ai/sdk'
 import type { Model } from '@koagent/core'
+import OpenAI from 'openai'
 import { anthropic } from '../anthropic/anthropic.ts'
 import { openaiCompatible } from '../openai-compatible/openai-compatible.ts'
 import { openai } from '../openai/openai.ts'
@@ -14,6 +16,8 @@ interface Reached {
 export interface WireProtocol {
   readonly name: string
   readonly modelAt: (reached: Reached) => Model
+  /** The same through a client that its user made, which would try again. */
+  readonly throughClientAt?: (port: number) => Model
   /** The text 'hi', and what makes the answer whole. */
   readonly hi: string
   readonly end: string
@@ -36,6 +40,8 @@ const chat = {
   ]),
 }
 const named = { model: 'm1', provider: 'acme' }
+const own = (baseURL: string) => ({ apiKey: 'k', baseURL, maxRetries: 3, logLevel: 'off' }) as const
+const openaiAt = (port: number) => new OpenAI(own(`http://127.0.0.1:${port}/v1`))
 
 export const protocols: readonly WireProtocol[] = [
   {
@@ -47,10 +53,12 @@ export const protocols: readonly WireProtocol[] = [
     ...chat,
     name: 'openai, chat completions',
     modelAt: ({ port = 9, ...more }) => openai({ ...named, api: 'chat', baseURL: `http://127.0.0.1:${port}/v1`, ...more }),
+    throughClientAt: (port) => openai({ ...named, api: 'chat', client: openaiAt(port) }),
   },
   {
     name: 'openai, Responses',
     modelAt: ({ port = 9, ...more }) => openai({ ...named, baseURL: `http://127.0.0.1:${port}/v1`, ...more }),
+    throughClientAt: (port) => openai({ ...named, client: openaiAt(port) }),
     hi: events([
       { type: 'response.output_item.added', output_index: 0, item: { type: 'message', id: 'm', content: [] } },
       { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'hi' },
@@ -66,6 +74,7 @@ export const protocols: readonly WireProtocol[] = [
   {
     name: 'anthropic',
     modelAt: ({ port = 9, ...more }) => anthropic({ ...named, baseURL: `http://127.0.0.1:${port}`, ...more }),
+    throughClientAt: (port) => anthropic({ ...named, client: new Anthropic(own(`http://127.0.0.1:${port}`)) }),
     hi: events([
       { type: 'message_start', message: {} },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },

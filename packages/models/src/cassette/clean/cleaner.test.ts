@@ -8,102 +8,79 @@ const [front, back] = ['sk-Ab3Ab3', 'xY9xY9xY9xY9'] as const
 const secret = front + back
 const cleaner = cleanerOf()
 
+/** What people, models and tools wrote; everything else stays as it is. */
+interface Written {
+  readonly words: string
+  readonly user: string
+  readonly password: string
+  readonly pin: number
+  readonly token: string
+  readonly result: string
+  readonly key: string
+}
+
+const opaque = (): { signature: string; password: string } => ({ signature: secret, password: 'p' })
+
+const requestOf = ({ words, user, password, pin, token, result, key }: Written, providerData = opaque()): ModelRequest => ({
+  system: `Use ${words}.`,
+  messages: [
+    { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: secret, url: `https://${user}@x.test` }] },
+    {
+      role: 'assistant',
+      provider: 'acme',
+      model: 'm1',
+      providerData,
+      content: [
+        { type: 'reasoning', text: words, blockId: 'b1', providerData },
+        { type: 'tool_call', callId: 'c1', toolName: 'login', args: { password, pin: { secret: pin }, maxTokens: 5 } },
+        { type: 'tool_call', callId: 'c2', toolName: 'login', args: {}, rawArgs: `"${words}` },
+      ],
+    },
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool_result',
+          callId: 'c1',
+          toolName: 'login',
+          isError: false,
+          content: [{ type: 'text', text: result }],
+          value: { token: [token], n: 1 },
+        },
+      ],
+    },
+  ],
+  tools: [
+    {
+      name: 'login',
+      description: words,
+      inputSchema: { type: 'object', properties: { password: { type: 'string', default: words } } },
+    },
+  ],
+  toolChoice: { toolName: 'login' },
+  settings: { stop: [words], extra: { api_key: key, user: 'u' } },
+})
+
 test('a request is cleaned wherever people, models and tools write; names and opaque data stay', () => {
-  const opaque = { signature: secret, password: 'p' }
-  const request: ModelRequest = {
-    system: `Use ${secret}.`,
-    messages: [
-      { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: secret, url: `https://a:b@x.test` }] },
-      {
-        role: 'assistant',
-        provider: 'acme',
-        model: 'm1',
-        providerData: opaque,
-        content: [
-          { type: 'reasoning', text: secret, blockId: 'b1', providerData: opaque },
-          {
-            type: 'tool_call',
-            callId: 'c1',
-            toolName: 'login',
-            args: { password: 'hunter2', pin: { secret: 42 }, maxTokens: 5 },
-          },
-          { type: 'tool_call', callId: 'c2', toolName: 'login', args: {}, rawArgs: `"${secret}` },
-        ],
-      },
-      {
-        role: 'tool',
-        content: [
-          {
-            type: 'tool_result',
-            callId: 'c1',
-            toolName: 'login',
-            isError: false,
-            content: [{ type: 'text', text: '{ "token": ["abc"], "n": 1 }' }],
-            value: { token: ['abc'], n: 1 },
-          },
-        ],
-      },
-    ],
-    tools: [
-      {
-        name: 'login',
-        description: secret,
-        inputSchema: { type: 'object', properties: { password: { type: 'string', default: secret } } },
-      },
-    ],
-    toolChoice: { toolName: 'login' },
-    settings: { stop: [secret], extra: { api_key: 'k', user: 'u' } },
-  }
-  const before = structuredClone(request)
-  expect(cleaner.request(request)).toEqual({
-    system: 'Use [scrubbed].',
-    messages: [
-      { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: secret, url: 'https://[scrubbed]@x.test' }] },
-      {
-        role: 'assistant',
-        provider: 'acme',
-        model: 'm1',
-        providerData: opaque,
-        content: [
-          { type: 'reasoning', text: '[scrubbed]', blockId: 'b1', providerData: opaque },
-          {
-            type: 'tool_call',
-            callId: 'c1',
-            toolName: 'login',
-            args: { password: '[scrubbed]', pin: { secret: 0 }, maxTokens: 5 },
-          },
-          { type: 'tool_call', callId: 'c2', toolName: 'login', args: {}, rawArgs: '"[scrubbed]' },
-        ],
-      },
-      {
-        role: 'tool',
-        content: [
-          {
-            type: 'tool_result',
-            callId: 'c1',
-            toolName: 'login',
-            isError: false,
-            content: [{ type: 'text', text: '{"token":["[scrubbed]"],"n":1}' }],
-            value: { token: ['[scrubbed]'], n: 1 },
-          },
-        ],
-      },
-    ],
-    tools: [
-      {
-        name: 'login',
-        description: '[scrubbed]',
-        inputSchema: { type: 'object', properties: { password: { type: 'string', default: '[scrubbed]' } } },
-      },
-    ],
-    toolChoice: { toolName: 'login' },
-    settings: { stop: ['[scrubbed]'], extra: { api_key: '[scrubbed]', user: 'u' } },
+  const data = opaque()
+  const result = '{ "token": ["abc"], "n": 1 }'
+  const written = { words: secret, user: 'a:b', password: 'hunter2', pin: 42, token: 'abc', result, key: 'k' }
+  const request = requestOf(written, data)
+  const scrubbed = '[scrubbed]'
+  const cleaned = requestOf({
+    words: scrubbed,
+    user: scrubbed,
+    password: scrubbed,
+    pin: 0,
+    token: scrubbed,
+    result: '{"token":["[scrubbed]"],"n":1}',
+    key: scrubbed,
   })
-  expect(request).toEqual(before)
-  const copy = JSON.stringify(cleaner.request(request))
   const kept = cleaner.request(request)
-  opaque.signature = 'changed later'
-  expect(JSON.stringify(kept)).toBe(copy)
+  expect(kept).toEqual(cleaned)
+  expect(request).toEqual(requestOf(written))
+  data.signature = 'changed later'
+  expect(kept).toEqual(cleaned)
 })
 
 describe('a secret in several deltas', () => {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ModelError } from '@koagent/core'
 import { protocols } from '../testing/protocols.ts'
-import { bytes, partsOf, wire } from '../testing/wire.ts'
+import { bytes, partsOf, streamed, wire } from '../testing/wire.ts'
 
 /** A body that says this and does not end; with `repeat`, that says it for ever. */
 function endless(words: string, repeat: boolean = false): ReadableStream<Uint8Array> {
@@ -18,9 +18,9 @@ function endless(words: string, repeat: boolean = false): ReadableStream<Uint8Ar
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-describe.for(protocols)('a body that never ends ($name)', ({ modelAt, hi, end }) => {
+describe.for(protocols)('a body ($name)', ({ modelAt, hi, end, done }) => {
   test.for([false, true])(
-    'in a refusal is read for a while, and what it said is told (says more and more: %s)',
+    'that never ends in a refusal is read for a while, and what it said is told (says more and more: %s)',
     async (repeat) => {
       const { fetch } = wire(() => new Response(endless('not now ', repeat), { status: 503 }))
       const failure = partsOf(modelAt({ fetch })).catch((error: unknown) => error as ModelError)
@@ -30,7 +30,13 @@ describe.for(protocols)('a body that never ends ($name)', ({ modelAt, hi, end })
     },
   )
 
-  test('behind a complete answer ends it after a while', async () => {
+  test('that ends leaves no timer', async () => {
+    const { fetch } = wire(() => streamed([hi, end, done]))
+    expect((await partsOf(modelAt({ fetch }))).at(-1)).toMatchObject({ type: 'finish', reason: 'stop' })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that never ends behind a complete answer ends it after a while', async () => {
     const { fetch } = wire(() => new Response(endless(hi + end)))
     const answer = partsOf(modelAt({ fetch }))
     await vi.advanceTimersByTimeAsync(5000)

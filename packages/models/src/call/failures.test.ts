@@ -158,6 +158,12 @@ describe.for(protocols)('$name:', ({ modelAt, throughClientAt, hi, end, done, er
         expect(thrown.status).toBeUndefined()
       }
     })
+
+    test('that holds nothing but words is retryable', async () => {
+      answers(200, sse, `${hi}event: error\ndata: not now\n\n${end}${done}`)
+      const message = "model 'acme/m1' sent an error in its stream: not now"
+      expect(await failure()).toMatchObject({ message, retryable: true, requestId: 'r1' })
+    })
   })
 
   describe('an answer that is cut off', () => {

@@ -21,7 +21,6 @@ describe('an error frame after HTTP 200', () => {
       { retryable: true },
     ],
     ['event: error\ndata: {"message":"overloaded"}\n\n', { retryable: true }],
-    ['event: error\ndata: overloaded\n\n', { retryable: true }],
     ['data: {"object":"error","message":"overloaded","code":400}\n\n', { retryable: false, status: 400 }],
     ['data: {"detail":"overloaded"}\n\n', { retryable: true }],
     ['data: {"error":{"message":"overloaded","code":429}}\n\n', { retryable: true, status: 429 }],

@@ -159,6 +159,11 @@ describe.for(protocols)('$name:', ({ modelAt, throughClientAt, hi, end, done, er
       }
     })
 
+    test('for a request that is too long has a code of its own', async () => {
+      answers(200, sse, events([error('server_error', 'prompt is too long: 210000 tokens > 200000 maximum')]))
+      expect(await failure()).toMatchObject({ code: 'context_overflow', retryable: false })
+    })
+
     test('that holds nothing but words is retryable', async () => {
       answers(200, sse, `${hi}event: error\ndata: not now\n\n${end}${done}`)
       const message = "model 'acme/m1' sent an error in its stream: not now"

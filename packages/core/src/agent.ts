@@ -5,7 +5,6 @@ import { ConfigError, messageOf } from './errors.ts'
 import { EventQueue } from './event/queue.ts'
 import { Sanitizer } from './event/sanitizer.ts'
 import { deepFreeze, frozenCopy } from './freeze.ts'
-import { isInput, userMessage } from './message.ts'
 import type { Input, UserMessage } from './message.ts'
 import { arrange, checkTools } from './middleware/arrange.ts'
 import type { AnyMiddleware, MetaOfAll, MiddlewareList } from './middleware/middleware.ts'
@@ -20,7 +19,7 @@ import { endSession } from './run/session-start.ts'
 import { defaultRuntime } from './runtime.ts'
 import type { Logger, RuntimeOptions } from './runtime.ts'
 import { memorySession } from './session/session.ts'
-import { checkMessage } from './session/shape.ts'
+import { checkInput } from './session/shape.ts'
 import type { Session } from './session/session.ts'
 import type { Tool } from './tool/define.ts'
 
@@ -106,6 +105,7 @@ class AgentBase<Meta> {
       toolConcurrency,
       trace,
       approvals: options.approvals && waiting(name, options.approvals, this.#runtime.sleep),
+      clock: this.#runtime,
       logger: options.logger ?? console,
       ...onion(tools, arrange(options.middleware ?? [])),
     }
@@ -156,12 +156,12 @@ class AgentBase<Meta> {
     checkLimit(this.name, 'maxTurns', options.maxTurns)
     if (!['reject', 'queue', undefined].includes(options.onBusy)) throw new ConfigError("onBusy is 'reject' or 'queue'")
     if (controller.used) throw new ConfigError('this RunController has been used: make one for each run')
-    const run = this.#newRun(checkInput(input), options, controller, queue)
+    const run = this.#newRun(checkInput(input, 'the input of a run'), options, controller, queue)
     const onCancel = (): void => {
       run.grace.start()
       queue?.release()
     }
-    controller.attach({ runId: run.runId, onCancel })
+    controller.attach({ run, onCancel })
     if (controller.cancelled) onCancel()
     const follow = (): void => void controller.cancel(signal?.reason)
     if (signal?.aborted) follow()
@@ -181,8 +181,7 @@ class AgentBase<Meta> {
     controller: RunController,
     queue?: EventQueue,
   ): ActiveRun {
-    const { now, sleep, randomId } = this.#runtime
-    const runId = randomId()
+    const runId = this.#runtime.randomId()
     const own: RunParts = {
       runId,
       maxTurns: options.maxTurns ?? this.#options.maxTurns ?? 20,
@@ -190,13 +189,8 @@ class AgentBase<Meta> {
       metadata: frozenCopy(options.metadata ?? noMetadata),
       session: options.session ?? memorySession({ id: runId }),
       ownSession: options.session === undefined,
-      queueing: options.onBusy === 'queue' ? { timeoutMs: longest, sleep } : undefined,
+      queueing: options.onBusy === 'queue' ? { timeoutMs: longest, sleep: this.#runtime.sleep } : undefined,
       controller,
-      runtime: Object.freeze({
-        now,
-        randomId,
-        sleep: (ms: number) => controller.cancellation.wait(sleep(ms, controller.signal)),
-      }),
     }
     return new ActiveRun(this.#partsWith(options), own, queue)
   }
@@ -254,14 +248,6 @@ function checkLimit(agent: string, limit: 'maxTurns' | 'toolConcurrency', value:
   const least = limit === 'maxTurns' ? 0 : 1
   if (value !== undefined && !(typeof value === 'number' && value >= least))
     throw new ConfigError(`agent '${agent}': ${limit} is ${messageOf(value)}, and must be a number of at least ${least}`)
-}
-
-function checkInput(input: Input): UserMessage {
-  if (typeof input === 'string') return deepFreeze(userMessage(input))
-  const message = isInput(input) ? userMessage(input) : undefined
-  if (message?.role !== 'user') throw new ConfigError('the input of a run is text, a list of parts or a user message')
-  checkMessage(message, 'the input')
-  return frozenCopy(message)
 }
 
 async function loop(run: ActiveRun, end: () => void): Promise<RunResult> {

@@ -2,18 +2,21 @@ import { allow, deny } from './decision.ts'
 import { ConfigError } from './errors.ts'
 import { isObject } from './json.ts'
 import type { JsonObject } from './json.ts'
+import type { Input, UserMessage } from './message.ts'
+import { Steering } from './run/steering.ts'
+import { checkInput } from './session/shape.ts'
 import { Cancellation } from './signal.ts'
 import { Questions } from './tool/person.ts'
 
 /** What a run tells its controller: how to stop the work, and when it has ended. */
 export interface Attachment {
-  readonly runId: string
+  readonly run: { readonly runId: string; interrupt(): void }
   /** Layers that do not settle from now on are given up. */
   onCancel(): void
 }
 
 /**
- * Steers one run from outside: `cancel` now; further powers come with later versions. Make one for each run.
+ * Steers one run from outside: a word to the model, answers to its questions, its end. Make one for each run.
  *
  * @example
  * const controller = new RunController()
@@ -25,6 +28,8 @@ export class RunController {
   readonly cancellation: Cancellation = new Cancellation()
   #attachment: Attachment | undefined
   #questions: Questions | undefined
+  #steering: Steering | undefined
+  #takesSteering = true
   #state: 'new' | 'running' | 'decided' = 'new'
 
   get cancelled(): boolean {
@@ -49,7 +54,7 @@ export class RunController {
   cancel(reason?: unknown): boolean {
     if (this.cancelled) return false
     const effective = this.#state !== 'decided'
-    if (effective) this.cancellation.cancel(reason, this.#attachment?.runId)
+    if (effective) this.cancellation.cancel(reason, this.#attachment?.run.runId)
     this.#attachment?.onCancel()
     return effective
   }
@@ -74,6 +79,38 @@ export class RunController {
     return this.questions.answer(callId, deny(reason))
   }
 
+  /**
+   * Says something to a run under way: the model reads the message before it is asked again, after all tool results. It passes `on_input` (a denied one is not
+   * delivered), and keeps a run going that was about to stop. Several are delivered in their order. Before the run it waits for it.
+   *
+   * @param options `interrupt`: the model is not to finish its answer first. What is complete of that stays in the history, and none of its calls is executed
+   * @returns whether it was accepted: false when the run's outcome is decided. What could not be delivered after all is in `result.undelivered`
+   * @throws ConfigError for what is no input
+   */
+  steer(message: Input, { interrupt = false }: { readonly interrupt?: boolean } = {}): boolean {
+    const said = checkInput(message, 'a message that steers a run')
+    if (!this.#takesSteering || this.cancelled) return false
+    this.#steering ??= new Steering()
+    this.#steering.add(said)
+    if (interrupt) this.#attachment?.run.interrupt()
+    return true
+  }
+
+  /** Where anybody steers. @internal */
+  get steering(): Steering | undefined {
+    return this.#steering
+  }
+
+  /** Nothing that comes from now on could be delivered. @internal */
+  closeSteering(): void {
+    this.#takesSteering = false
+  }
+
+  /** What is left when there are no more deliveries. @internal */
+  get undelivered(): readonly UserMessage[] | undefined {
+    return this.#takesSteering ? undefined : this.#steering?.undelivered
+  }
+
   /** @internal */
   get questions(): Questions {
     return (this.#questions ??= new Questions())
@@ -88,6 +125,7 @@ export class RunController {
   /** The outcome is decided: a later cancel does not change it, and says so. @internal */
   decide(): void {
     this.#state = 'decided'
+    this.closeSteering()
   }
 
   /** @internal */

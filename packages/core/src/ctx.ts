@@ -30,10 +30,10 @@ export interface Context<Meta = unknown> {
   readonly input: UserMessage
   /** The run's `metadata`, frozen. */
   readonly metadata: Meta
-  /** Aborts when the run is cancelled. */
+  /** Aborts when the run is cancelled; at the points of an LLM step, up to the model's answer, also when somebody interrupts that. */
   readonly signal: AbortSignal
   readonly cancelled: boolean
-  /** Cancels this run: `ctx.controller.cancel(reason)`. */
+  /** Cancels this run, or steers it: `ctx.controller.cancel(reason)`, `ctx.controller.steer(message)`. */
   readonly controller: RunController
   /** `now()`, `sleep(ms)`, `randomId()`: in their place, tests and engines put their own. */
   readonly runtime: Runtime

@@ -127,7 +127,7 @@ test('a hook knows its ctx and its next by its name alone', () => {
       expectTypeOf(await next()).toEqualTypeOf<RunResult>()
     },
     on_input(ctx, next) {
-      expectTypeOf(ctx.source).toEqualTypeOf<'run' | 'continue_run'>()
+      expectTypeOf(ctx.source).toEqualTypeOf<'run' | 'steer' | 'continue_run'>()
       ctx.message = { role: 'user', content: [] }
       return next()
     },

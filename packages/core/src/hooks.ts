@@ -109,14 +109,14 @@ export const hooks = {
     next: type as RunResult,
     may: type as RunResult,
   },
-  /** A message that goes in: the run's input, or one that keeps the run going. */
+  /** A message that goes in: the run's input, one that steers the run, or one that keeps it going. A deny ends the run only at its input. */
   on_input: {
     kind: 'gate',
     decisions: ['deny', 'allow'],
     fields: ['message', 'source'],
     write: ['message'],
     starts: true,
-    adds: type as { message: UserMessage; readonly source: 'run' | 'continue_run' },
+    adds: type as { message: UserMessage; readonly source: 'run' | 'steer' | 'continue_run' },
     next: type as Allow | Deny | undefined,
     may: type as Allow | Deny,
   },

@@ -1,5 +1,5 @@
 import { isObject } from './json.ts'
-import type { Message, ToolResultPart, AssistantMessage } from './message.ts'
+import type { Message, ToolResultPart, AssistantMessage, UserMessage } from './message.ts'
 import type { Usage } from './model.ts'
 
 /** How a run ended. `run()` returns the first four; hooks and events also see the last two. */
@@ -19,6 +19,8 @@ export interface RunResult {
   readonly usage: Usage
   /** Turns that were begun. */
   readonly turns: number
+  /** Messages of `controller.steer` that did not reach the model, in order. Absent when there are none. */
+  readonly undelivered?: readonly UserMessage[]
 }
 
 /** How a turn ended: the model is asked again, it was the last turn, or the run ended within it. */

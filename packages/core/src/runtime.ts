@@ -1,4 +1,5 @@
 import { delay } from 'abort-controller-x'
+import type { Cancellation } from './signal.ts'
 
 /** Where time and chance come from. An engine that replays runs replaces it. */
 export interface Runtime {
@@ -22,6 +23,11 @@ export interface Logger {
   info(...data: unknown[]): void
   warn(...data: unknown[]): void
   error(...data: unknown[]): void
+}
+
+/** An agent's runtime, whose waits end with what they stand under. */
+export function runtimeUnder(cancellation: Cancellation, { now, sleep, randomId }: Required<RuntimeOptions>): Runtime {
+  return Object.freeze({ now, randomId, sleep: (ms: number) => cancellation.wait(sleep(ms, cancellation.signal)) })
 }
 
 export const defaultRuntime: Required<RuntimeOptions> = {

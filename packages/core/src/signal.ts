@@ -80,6 +80,7 @@ export class Cancellation {
   #cancelled = false
   readonly #waiting = new Set<(error: Error) => void>()
   #controller: AbortController | undefined
+  #inner: Cancellation | undefined
 
   /** Was the run cancelled? An interruption is no cancel. */
   get cancelled(): boolean {
@@ -92,6 +93,15 @@ export class Cancellation {
     return this.#controller.signal
   }
 
+  /** One that ends with this one, and may be interrupted alone. */
+  get inner(): Cancellation {
+    if (!this.#inner) {
+      this.#inner = new Cancellation()
+      if (this.error) this.#inner.#end(this.error)
+    }
+    return this.#inner
+  }
+
   /** Rejects everything that waits, in the same tick. Later calls change nothing. */
   cancel(reason: unknown, runId: string | undefined): void {
     if (this.#cancelled) return
@@ -99,7 +109,7 @@ export class Cancellation {
     this.#end(new RunCancelledError(reason, { runId }))
   }
 
-  /** The same for an ordinary error, until `resume`: a time limit around the run. */
+  /** The same for an ordinary error, until `resume`: a time limit around the run, or a person's word in an LLM step. */
   interrupt(error: Error): void {
     if (!this.error) this.#end(error)
   }
@@ -109,6 +119,7 @@ export class Cancellation {
     if (this.#cancelled || !this.error) return
     this.error = undefined
     this.#controller = undefined
+    this.#inner?.resume()
   }
 
   #end(error: Error): void {
@@ -116,6 +127,7 @@ export class Cancellation {
     for (const reject of this.#waiting) reject(error)
     this.#waiting.clear()
     this.#controller?.abort(error)
+    if (this.#inner) this.#inner.#end(error)
   }
 
   /**
@@ -136,7 +148,7 @@ export class Cancellation {
 
   /** How many waits are open. For tests that count. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#waiting.size + (this.#inner?.waiting ?? 0)
   }
 }
 

@@ -54,7 +54,7 @@ class LayerContext implements Context {
   }
 
   get signal(): AbortSignal {
-    return this.#frame.run.cancellation.signal
+    return this.#frame.pass.scope.signal
   }
 
   get cancelled(): boolean {
@@ -66,7 +66,8 @@ class LayerContext implements Context {
   }
 
   get runtime(): Context['runtime'] {
-    return this.#frame.run.runtime
+    const { run, pass } = this.#frame
+    return run.runtimeUnder(pass.scope)
   }
 
   get logger(): Context['logger'] {
@@ -145,7 +146,7 @@ function accessor(field: string, point: HookPoint): PropertyDescriptor {
   return {
     get(this: LayerContext) {
       const { pass } = LayerContext.frameOf(this)
-      return pass.fields[field] ?? (field === 'signal' ? pass.run.cancellation.signal : undefined)
+      return pass.fields[field] ?? (field === 'signal' ? pass.scope.signal : undefined)
     },
     ...(point.write.includes(field) ? { set: setter(field, point) } : {}),
   }

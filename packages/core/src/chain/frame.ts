@@ -88,7 +88,7 @@ export class Frame {
 
   #goInward(): Promise<unknown> {
     const { pass } = this
-    const { error } = pass.run.cancellation
+    const { error } = pass.scope
     this.#trace?.inward()
     this.phase = Phase.waiting
     this.#inner = error && pass.point.starts ? ready.then(() => this.hear(true, error)) : this.#dispatch()
@@ -169,7 +169,7 @@ export class Frame {
    * as if it had not been there.
    */
   abandon(): void {
-    const { error } = this.pass.run.cancellation
+    const { error } = this.pass.scope
     try {
       this.#resolve?.(error && this.pass.point.starts ? this.#leave(true, error) : this.#leave(false, this.pass.outcome()))
     } catch (thrown) {
@@ -249,7 +249,7 @@ export class Frame {
     if (this.phase === Phase.waiting) return this.#settledTooEarly(error)
     const isInner = this.phase === Phase.failed && error === this.#outcome
     // Not every thrown value is an object: undefined is no cancel.
-    const isCancel = error instanceof Error && error === this.pass.run.cancellation.error
+    const isCancel = error instanceof Error && error === this.pass.scope.error
     if (isCancel && this.pass.name === 'on_event') return this.phase === Phase.inward ? this.#goOn() : this.#repeat()
     return isInner || isCancel ? this.#leave(true, error) : this.#fail(error)
   }

@@ -1,5 +1,6 @@
 import type { Middleware } from '../middleware/middleware.ts'
 import type { Predicate } from '../middleware/wrap.ts'
+import type { Cancellation } from '../signal.ts'
 
 /** A condition of `when`. Its identity keys the answer that is kept. */
 export interface Condition {
@@ -25,6 +26,10 @@ export class Unit {
   turn: number
   readonly callId: string | undefined
   readonly toolName: string | undefined
+  /** What its work stands under, where that is not the run's cancellation alone: an LLM step may be interrupted. */
+  scope: Cancellation | undefined
+  /** Of an LLM step: a person wants to be heard before it goes on. */
+  isInterrupted = false
   /** Events of this unit so far. */
   count = 0
   #answers: Map<Condition, boolean> | undefined

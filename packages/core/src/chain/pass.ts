@@ -10,6 +10,7 @@ import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { UserMessage } from '../message.ts'
 import { isContentPart } from '../session/shape.ts'
+import type { Cancellation } from '../signal.ts'
 import type { Chain } from './compile.ts'
 import type { Frame } from './frame.ts'
 import type { Layer, Unit } from './layer.ts'
@@ -39,6 +40,8 @@ export class Pass {
   readonly point: HookPoint
   readonly kind: PointKind
   readonly unit: Unit
+  /** What ends its layers' work. Those that observe have no part in an interruption. */
+  readonly scope: Cancellation
   /** The point's own ctx fields. */
   readonly fields: Record<string, unknown>
   /** What an around point stands around; of a gate, who decides behind its last layer. */
@@ -88,6 +91,7 @@ export class Pass {
     this.point = hooks[name]
     this.kind = this.point.kind
     this.unit = unit
+    this.scope = (name === 'on_event' ? undefined : unit.scope) ?? run.cancellation
     this.fields = fields
     this.work = work
     this.excluded = excluded

@@ -64,7 +64,8 @@ export interface EventFields {
   step_reset: StepFields & { readonly reason: string }
   /** The step is over; `message` is the whole answer as it is stored. */
   step_end: StepFields & {
-    readonly status: 'completed' | 'denied' | 'cancelled' | 'failed'
+    /** 'interrupted': a message that steers the run broke it off; `message` is what is kept. */
+    readonly status: 'completed' | 'interrupted' | 'denied' | 'cancelled' | 'failed'
     readonly message?: AssistantMessage
     readonly finishReason?: FinishReason
     readonly usage: Usage
@@ -98,6 +99,8 @@ export interface EventFields {
   }
   /** The turn is over, however it ended. */
   turn_end: { readonly status: TurnStatus }
+  /** A message that steers the run is in the history (`controller.steer`), as the model will see it. */
+  steer: { readonly message: UserMessage }
   /** A step or a call is tried again, after `delayMs`. */
   retry: Partial<StepFields> &
     Partial<CallFields> & { readonly attempt: number; readonly delayMs: number; readonly reason: string }

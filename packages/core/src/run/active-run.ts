@@ -5,13 +5,14 @@ import { Pass } from '../chain/pass.ts'
 import type { RunController } from '../controller.ts'
 import type { HelperRequest } from '../ctx.ts'
 import type { Decision } from '../decision.ts'
-import { messageOf, originOf, toError } from '../errors.ts'
+import { KoagentError, messageOf, originOf, toError } from '../errors.ts'
 import { Emitter } from '../event/emitter.ts'
 import type { Source } from '../event/emitter.ts'
 import type { ErrorFacts, EventFields, EventType } from '../event/event.ts'
 import type { EventQueue } from '../event/queue.ts'
 import type { Sanitizer } from '../event/sanitizer.ts'
 import { deepFreeze } from '../freeze.ts'
+import type { Open } from '../freeze.ts'
 import type { Point, StepRequest } from '../hooks.ts'
 import type { Json } from '../json.ts'
 import type { Message, ToolCallPart, UserMessage } from '../message.ts'
@@ -19,7 +20,8 @@ import { addUsage, noUsage } from '../model.ts'
 import type { LLMStep, Model, Usage } from '../model.ts'
 import type { WhenContext } from '../middleware/wrap.ts'
 import type { RunResult, RunStatus } from '../result.ts'
-import type { Logger, Runtime } from '../runtime.ts'
+import { runtimeUnder } from '../runtime.ts'
+import type { Logger, Runtime, RuntimeOptions } from '../runtime.ts'
 import { CallIds } from '../session/call-ids.ts'
 import { SessionHandle } from '../session/handle.ts'
 import { nothingYet } from '../session/pairs.ts'
@@ -45,6 +47,7 @@ export interface AgentParts {
   readonly approvals: Waiting | undefined
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
+  readonly clock: Required<RuntimeOptions>
   readonly logger: Logger
 }
 
@@ -60,7 +63,6 @@ export interface RunParts {
   /** Does it wait for a session that is in use? */
   readonly queueing: Waiting | undefined
   readonly controller: RunController
-  readonly runtime: Runtime
 }
 
 /** What a failing hook, step or tool is asked about at on_error. */
@@ -93,6 +95,7 @@ export class ActiveRun implements AgentParts, RunParts {
   readonly approvals: Waiting | undefined
   readonly chains: Chains
   readonly sanitizer: Sanitizer | undefined
+  readonly clock: Required<RuntimeOptions>
   readonly logger: Logger
   readonly runId: string
   maxTurns: number
@@ -122,6 +125,8 @@ export class ActiveRun implements AgentParts, RunParts {
   usage: Usage = noUsage
   /** The last answer's text. */
   text = ''
+  /** The LLM step that a person may interrupt. */
+  #step: Unit | undefined
   /** Set by a stop decision: no further model call. */
   stopping: string | undefined
   readonly added: Message[] = []
@@ -131,6 +136,7 @@ export class ActiveRun implements AgentParts, RunParts {
   #eventFailure: { readonly error: unknown } | undefined
   /** How often each middleware has asked a model at each operation. */
   #helpers: Map<string, number> | undefined
+  #innerRuntime: Runtime | undefined
 
   constructor(common: AgentParts, own: RunParts, queue?: EventQueue) {
     this.agent = common.agent
@@ -142,6 +148,7 @@ export class ActiveRun implements AgentParts, RunParts {
     this.approvals = common.approvals
     this.chains = common.chains
     this.sanitizer = common.sanitizer
+    this.clock = common.clock
     this.logger = common.logger
     this.runId = own.runId
     this.maxTurns = own.maxTurns
@@ -151,17 +158,62 @@ export class ActiveRun implements AgentParts, RunParts {
     this.ownSession = own.ownSession
     this.queueing = own.queueing
     this.controller = own.controller
-    this.runtime = own.runtime
     this.cancellation = own.controller.cancellation
+    this.runtime = runtimeUnder(this.cancellation, this.clock)
     this.history = own.ownSession ? nothingYet() : undefined
     this.callIds = new CallIds(own.session, this.history)
     this.handle = new SessionHandle(own.session, () => this.history && Object.assign(this.history, nothingYet()))
     this.#emitter = new Emitter(this, queue)
   }
 
-  /** Throws where the run must not go on: cancelled, or failed by a layer that observes events. */
-  check(): void {
-    if (this.cancellation.error) throw this.cancellation.error
+  /** What ends the work of a unit. */
+  scopeOf({ scope }: Unit): Cancellation {
+    return scope ?? this.cancellation
+  }
+
+  /** `runtime` for work whose waits end with this. */
+  runtimeUnder(scope: Cancellation): Runtime {
+    if (scope === this.cancellation) return this.runtime
+    return (this.#innerRuntime ??= runtimeUnder(scope, this.clock))
+  }
+
+  beginStep(unit: Unit): void {
+    this.#step = unit
+    unit.scope = this.cancellation.inner
+  }
+
+  /** Nobody interrupts it any more; what it has left to do may wait again. */
+  endStep(unit: Unit): void {
+    this.#step = undefined
+    this.closeScope(unit)
+  }
+
+  /** What a step waits for from now on ends with the run alone. */
+  closeScope(unit: Unit): void {
+    unit.scope = undefined
+    const { error, inner } = this.cancellation
+    if (error || !inner.error) return
+    this.grace.pause()
+    inner.resume()
+  }
+
+  /** A person wants to be heard: the LLM step that is under way, if one is, ends early. */
+  interrupt(): void {
+    if (!this.#step) return
+    this.#step.isInterrupted = true
+    const { scope } = this.#step
+    // Its answer is there, and only being looked at.
+    if (!scope) return
+    scope.interrupt(
+      new KoagentError('interrupted', 'the LLM step was interrupted: somebody steers the run', { runId: this.runId }),
+    )
+    this.grace.start()
+  }
+
+  /** Throws where the work must not go on: cancelled, interrupted, or failed by a layer that observes events. */
+  check(unit: Unit = this.unit): void {
+    const { error } = this.scopeOf(unit)
+    if (error) throw error
     if (this.#eventFailure) throw this.#eventFailure.error
   }
 
@@ -213,13 +265,13 @@ export class ActiveRun implements AgentParts, RunParts {
     pass.yesUpTo = yesUpTo
     const leaving = chain ? pass.enter(chain) : pass.end()
     if (leaving) return this.#left(leaving, pass, exit)
-    if (!exit) this.check()
+    if (!exit) this.check(unit)
     return pass
   }
 
   async #left(leaving: Promise<unknown>, pass: Pass, exit: boolean): Promise<Pass> {
     await leaving
-    if (!exit) this.check()
+    if (!exit) this.check(pass.unit)
     return pass
   }
 
@@ -284,12 +336,13 @@ export class ActiveRun implements AgentParts, RunParts {
   /** Asks on_error about a failure. `undefined` means the default: it stands. */
   async askOnError({ error, phase, attempt = 1, toolCall }: Failure, unit: Unit): Promise<Decision | undefined> {
     this.#wasAsked(error)
-    if (this.ending) return undefined
+    if (this.scopeOf(unit).error) return undefined
     try {
       const fields = { error, phase, attempt, toolCall, toolName: toolCall?.toolName }
       // A layer that failed at on_event is asked about here, so its failure cannot be what ends this.
       const pass = await this.through('on_error', unit, fields, { exit: true })
-      if (this.cancellation.error) throw this.cancellation.error
+      const { error: ended } = this.scopeOf(unit)
+      if (ended) throw ended
       const decision = pass?.decision
       if (decision?.kind !== 'raise') return decision
       const raised = toError(decision.error, 'an on_error layer')
@@ -350,7 +403,17 @@ export class ActiveRun implements AgentParts, RunParts {
     const text = status === 'denied' ? (reason ?? '') : this.text
     const { runId, usage, turns } = this
     const messages = Object.freeze(this.added.slice())
-    return Object.freeze({ runId, status, text, messages, usage, turns, ...(reason !== undefined && { reason }) })
+    const { undelivered } = this.controller
+    const result: Open<RunResult> = { runId, status, text, messages, usage, turns }
+    if (reason !== undefined) result.reason = reason
+    if (undelivered) result.undelivered = undelivered
+    return Object.freeze(result)
+  }
+
+  /** The result of a run that is over: from now on nobody steers it. */
+  end(status: RunStatus, reason?: string): RunResult {
+    this.controller.closeSteering()
+    return this.result(status, reason)
   }
 
   #whenContext(unit: Unit): WhenContext<never> {

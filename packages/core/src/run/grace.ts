@@ -42,10 +42,13 @@ export class Grace {
     this.#timer = setTimeout(() => this.#sweep(), sweepMs)
   }
 
-  /** The innermost open layer of each chain, unless it waits for work of core's own, which ends by itself. */
+  /** The innermost open layer of each chain that must end, unless it waits for work of core's own, which ends by itself. */
   #stuck(): ReadonlySet<Frame> {
     const frames = new Set<Frame>()
-    for (const { top } of this.#run.passes) if (top && top.phase !== Phase.waiting) frames.add(top)
+    const { error, inner } = this.#run.cancellation
+    // A cancel that comes when all is decided ends whatever still stands; an interruption, the work of its step alone.
+    const all = error !== undefined || inner.error === undefined
+    for (const { top, scope } of this.#run.passes) if (top && top.phase !== Phase.waiting && (all || scope.error)) frames.add(top)
     return frames
   }
 }

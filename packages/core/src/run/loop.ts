@@ -3,13 +3,14 @@ import { Pass } from '../chain/pass.ts'
 import { SessionBusyError } from '../errors.ts'
 import { userMessage } from '../message.ts'
 import type { Decision } from '../decision.ts'
-import type { Input, Message, UserMessage } from '../message.ts'
+import type { Input, Message } from '../message.ts'
 import type { RunResult } from '../result.ts'
 import { lockSession, queueForSession } from '../session/lock.ts'
 import { repair } from '../session/repair.ts'
 import { factsOf } from './active-run.ts'
 import type { ActiveRun } from './active-run.ts'
-import { notesTaken, startSession } from './session-start.ts'
+import { endUnlessSteered, steered, takeIn } from './intake.ts'
+import { startSession } from './session-start.ts'
 import { deliver, runTurn } from './turn.ts'
 
 /** How often on_stop may keep a run going. */
@@ -42,6 +43,7 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
     outcome = { error: await run.raised(error, 'hook') }
   }
   run.controller.decide()
+  if ('result' in outcome) outcome = { result: complete(run, outcome.result) }
   if (progress.entered && run.chains.at.after_run) outcome = await afterRun(run, outcome)
   await run.handle.close()
   release()
@@ -51,6 +53,11 @@ export async function _runLoop(run: ActiveRun): Promise<RunResult> {
 /** What a run came to. The error of a cancelled or failed one stays what it is. */
 type Outcome = { readonly result: RunResult } | { readonly error: unknown }
 
+/** A result that a layer made may not know what was left undelivered. */
+function complete({ controller: { undelivered } }: ActiveRun, result: RunResult): RunResult {
+  return undelivered && !result.undelivered ? Object.freeze({ ...result, undelivered }) : result
+}
+
 async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise<RunResult> {
   const mending = mendSession(run)
   if (mending) await mending
@@ -58,7 +65,7 @@ async function wholeRun(run: ActiveRun, progress: { entered: boolean }): Promise
   const notes = starting instanceof Promise ? await starting : starting
   progress.entered = true
   const decision = run.chains.at.before_run && (await beforeRun(run))
-  if (decision?.kind === 'deny') return run.result('denied', decision.reason)
+  if (decision?.kind === 'deny') return run.end('denied', decision.reason)
   const answer = decision?.kind === 'replace_result' ? (decision.result as Input) : undefined
   const work = (): Promise<RunResult> => turns(run, notes, answer)
   // A failure is asked about within its layers; without them the loop does that.
@@ -106,44 +113,41 @@ async function aroundRun(run: ActiveRun, chain: Chain, work: () => Promise<RunRe
 
 async function turns(run: ActiveRun, notes: readonly Message[], answer: Input | undefined): Promise<RunResult> {
   const denied = await takeIn(run, run.input, 'run', notes)
-  if (denied !== undefined) return run.result('denied', denied)
+  if (denied !== undefined) return run.end('denied', denied)
   if (answer !== undefined) {
     await deliver(run, run.unit, answer)
-    return run.result('completed')
+    return run.end('completed')
   }
   for (let turn = 0; turn < run.maxTurns; turn++) {
     run.check()
+    if (run.controller.steering) await steered(run)
     const end = await runTurn(run, turn)
-    if (end.kind === 'denied') return run.result('denied', end.reason)
-    if (run.stopping !== undefined) return run.result('stopped', run.stopping)
-    if (end.kind === 'replaced') return run.result('completed')
-    if (end.kind === 'answered') {
-      const stopped = await mayStop(run)
+    if (end.kind === 'denied') return run.end('denied', end.reason)
+    if (run.stopping !== undefined) return run.end('stopped', run.stopping)
+    if (end.kind === 'replaced') return run.end('completed')
+    if (end.kind === 'answered' || end.kind === 'interrupted') {
+      const isLast = turn + 1 >= run.maxTurns
+      const stopped = await (end.kind === 'answered' ? mayStop(run, isLast) : afterInterruption(run, isLast))
       if (stopped) return stopped
     }
   }
-  return run.result('max_turns', `the limit of ${run.maxTurns} turns was reached`)
+  return run.end('max_turns', `the limit of ${run.maxTurns} turns was reached`)
 }
 
-/** A user message on its way into the session. @returns why it was refused */
-async function takeIn(
-  run: ActiveRun,
-  message: UserMessage,
-  source: 'run' | 'continue_run',
-  notes: readonly Message[] = [],
-): Promise<string | undefined> {
-  const asking = run.through('on_input', run.unit, { message, source })
-  const pass = asking && (await asking)
-  if (pass?.decision?.kind === 'deny') return pass.decision.reason
-  const storing = run.append([...notes, (pass?.fields.message ?? message) as UserMessage])
-  if (storing) await storing
-  if (notes.length > 0) notesTaken(run)
-  return undefined
+/** A step was interrupted. Where the word that did it was refused and the answer's beginning is the last message, a model has nothing to answer. */
+function afterInterruption(run: ActiveRun, isLast: boolean): RunResult | undefined | Promise<RunResult | undefined> {
+  return endUnlessSteered(run, isLast, () =>
+    run.session.messages.at(-1)?.role === 'assistant'
+      ? run.end('stopped', 'interrupted by a message that was denied')
+      : undefined,
+  )
 }
 
-/** The model has answered. @returns the result, unless a layer keeps the run going */
-async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
-  if (!run.chains.at.on_stop) return run.result('completed')
+/** The model has answered. @returns the result, unless a layer or a person keeps the run going */
+async function mayStop(run: ActiveRun, isLast: boolean): Promise<RunResult | undefined> {
+  const stop = (reason?: string): RunResult | undefined | Promise<RunResult | undefined> =>
+    endUnlessSteered(run, isLast, () => run.end('completed', reason))
+  if (!run.chains.at.on_stop) return stop()
   const { continuations } = run
   const pass = await run.through('on_stop', run.unit, {
     result: run.result('completed'),
@@ -151,11 +155,11 @@ async function mayStop(run: ActiveRun): Promise<RunResult | undefined> {
     continuations,
   })
   const decision = pass?.decision
-  if (decision?.kind !== 'continue_run') return run.result('completed', decision?.kind === 'stop' ? decision.reason : undefined)
-  if (continuations >= maxContinuations) return run.result('stopped', 'capped')
+  if (decision?.kind !== 'continue_run') return stop(decision?.kind === 'stop' ? decision.reason : undefined)
+  if (continuations >= maxContinuations) return run.end('stopped', 'capped')
   run.continuations++
   const denied = await takeIn(run, userMessage(decision.message), 'continue_run')
-  return denied === undefined ? undefined : run.result('completed')
+  return denied === undefined ? undefined : stop()
 }
 
 async function afterRun(run: ActiveRun, outcome: Outcome): Promise<Outcome> {
@@ -163,7 +167,7 @@ async function afterRun(run: ActiveRun, outcome: Outcome): Promise<Outcome> {
   try {
     const pass = await run.through('after_run', run.unit, { result }, { exit: true })
     // A result that a layer makes of a failure changes nothing: what was thrown is thrown.
-    return pass && 'result' in outcome ? { result: pass.fields.result as RunResult } : outcome
+    return pass && 'result' in outcome ? { result: complete(run, pass.fields.result as RunResult) } : outcome
   } catch (error) {
     return 'result' in outcome ? { error: await run.raised(error, 'hook') } : outcome
   }

@@ -10,6 +10,7 @@ import type { TurnResult, TurnStatus } from '../result.ts'
 import { Step } from '../step/step.ts'
 import { cutOff, runTools } from '../tool/batch.ts'
 import type { ActiveRun } from './active-run.ts'
+import { steered } from './intake.ts'
 
 /** How the run goes on after a turn. */
 export type TurnEnd =
@@ -18,6 +19,8 @@ export type TurnEnd =
   /** The model gave its answer. */
   | { readonly kind: 'answered' }
   | { readonly kind: 'denied'; readonly reason: string }
+  /** A person did not let the model finish, and none of its calls was executed. */
+  | { readonly kind: 'interrupted' }
   /** A layer gave the answer. */
   | { readonly kind: 'replaced' }
 
@@ -42,6 +45,7 @@ export async function runTurn(run: ActiveRun, turn: number): Promise<TurnEnd> {
       const telling = run.emit('turn_begin', {}, unit)
       if (telling) await telling
       run.check()
+      if (run.controller.steering) await steered(run)
       end = await stepAndTools(run, turn, progress)
     }
   } catch (error) {
@@ -108,46 +112,68 @@ async function afterTurn(
 
 async function stepAndTools(run: ActiveRun, turn: number, progress: Progress): Promise<TurnEnd> {
   const unit = new Unit(`llm:${turn}`, turn)
+  run.beginStep(unit)
   const telling = run.emit('step_begin', { stepId: unit.op, attempt: 1 }, unit)
   if (telling) await telling
   const step = new Step(run, unit, run.request(unit))
   const end = (fields: Omit<EventFields['step_end'], 'stepId' | 'attempt'>): void | Promise<void> =>
     run.emit('step_end', { stepId: unit.op, attempt: step.attempt, ...fields }, unit)
-  let answer: { readonly step: LLMStep; readonly request: StepRequest }
+  let answer: LLMStep
+  let offered: StepRequest['tools'] | undefined
   try {
-    run.check()
-    const outcome = await step.take()
-    if ('denied' in outcome) {
-      await end({ status: 'denied', usage: noUsage })
-      return { kind: 'denied', reason: outcome.denied }
+    try {
+      run.check(unit)
+      const outcome = await step.take()
+      if ('denied' in outcome) {
+        run.endStep(unit)
+        await end({ status: 'denied', usage: noUsage })
+        return { kind: 'denied', reason: outcome.denied }
+      }
+      answer = outcome.step
+      offered = outcome.request.tools
+    } catch (error) {
+      answer = await step.salvage(error)
     }
-    answer = outcome
   } catch (error) {
+    run.endStep(unit)
     await keep(run, step.partial, progress)
     await end({
       status: run.cancelled ? 'cancelled' : 'failed',
       ...(progress.message ? { message: progress.message } : {}),
       usage: noUsage,
     })
-    if (progress.message) progress.toolResults = await cutOff(run, turn, callsOf(progress.message))
+    if (progress.message) progress.toolResults = await cutOff(run, turn, callsOf(progress.message), false)
     throw error
   }
-  const { message, toolCalls, finishReason, usage } = answer.step
+  const { message, toolCalls, finishReason, usage } = answer
+  const isEmpty = message.content.length === 0 && !offered
   try {
-    const storing = run.append([message])
+    const storing = isEmpty ? undefined : run.append([message])
     if (storing) await storing
   } catch (error) {
+    run.endStep(unit)
     await end({ status: 'failed', finishReason, usage })
     throw error
+  }
+  run.endStep(unit)
+  const isCut = !offered || (unit.isInterrupted && toolCalls.length > 0)
+  if (isEmpty) {
+    await end({ status: 'interrupted', usage })
+    return { kind: 'interrupted' }
   }
   progress.message = message
   run.text = textOf(message)
   const { attempt } = step
-  const ending = run.emit('step_end', { stepId: unit.op, attempt, status: 'completed', message, finishReason, usage }, unit)
+  const status = isCut ? 'interrupted' : 'completed'
+  const ending = run.emit('step_end', { stepId: unit.op, attempt, status, message, finishReason, usage }, unit)
   if (ending) await ending
+  if (isCut || !offered) {
+    progress.toolResults = await cutOff(run, turn, toolCalls, true)
+    return { kind: 'interrupted' }
+  }
   if (toolCalls.length === 0) return { kind: 'answered' }
   try {
-    progress.toolResults = await runTools(run, turn, answer.step, answer.request.tools)
+    progress.toolResults = await runTools(run, turn, answer, offered)
   } catch (error) {
     const stored = run.added.at(-1)
     if (stored?.role === 'tool') progress.toolResults = stored.content

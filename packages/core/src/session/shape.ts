@@ -1,6 +1,8 @@
 import { ConfigError } from '../errors.ts'
+import { deepFreeze, frozenCopy } from '../freeze.ts'
 import { isObject } from '../json.ts'
-import type { ContentPart, Message, ToolResult } from '../message.ts'
+import { isInput, userMessage } from '../message.ts'
+import type { ContentPart, Input, Message, ToolResult, UserMessage } from '../message.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
@@ -56,6 +58,20 @@ export function checkMessage(message: unknown, where: string, at?: number): asse
   const whose = at === undefined ? where : `${where}: messages[${at}]`
   if (!isMessage) throw new ConfigError(`${whose} is no message: give { role, content: [parts] }`)
   throw new ConfigError(`${whose}.content[${wrongIn(content, types)}] is no part of a ${role} message`)
+}
+
+/**
+ * A copy of what somebody gives a run to read, as a frozen user message.
+ *
+ * @param what what it is, for the error
+ * @throws ConfigError where it is none
+ */
+export function checkInput(input: Input, what: string): UserMessage {
+  if (typeof input === 'string') return deepFreeze(userMessage(input))
+  const message = isInput(input) ? userMessage(input) : undefined
+  if (message?.role !== 'user') throw new ConfigError(`${what} is text, a list of parts or a user message`)
+  checkMessage(message, what)
+  return frozenCopy(message)
 }
 
 /** Is it a text, image or file part by its structure? */

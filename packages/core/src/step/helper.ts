@@ -13,8 +13,9 @@ import { Step } from './step.ts'
  * @throws KoagentError with code 'helper_denied' when a layer denies or stops it; what the model throws
  */
 export async function helperStep(run: ActiveRun, request: HelperRequest, pass: Pass, layer: Layer, n: number): Promise<LLMStep> {
-  run.check()
   const unit = new Unit(`help:${pass.unit.op}:${layer.name}:${n}`, pass.unit.turn)
+  unit.scope = pass.scope
+  run.check(unit)
   const { model } = run
   // Layers that are asking already stay out, or they would ask for ever.
   const excluded = new Set([...(pass.excluded ?? []), layer])

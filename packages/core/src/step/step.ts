@@ -36,6 +36,10 @@ export class Step implements Refiner {
   /** The answer that is being read, or was the last to be. */
   #assembler: Assembler | undefined
   #author: Author = {}
+  /** What the model was sent last. */
+  #sent: StepRequest | undefined
+  /** What the layers of around_llm_step made of an answer that was read to its end. */
+  #answer: LLMStep | undefined
 
   /** @param excluded set when a middleware asks for itself: nothing goes into the stream then */
   constructor(run: ActiveRun, unit: Unit, request: StepRequest, excluded?: ReadonlySet<Layer>) {
@@ -44,6 +48,34 @@ export class Step implements Refiner {
     this.#request = freezeRequest(request)
     this.#excluded = excluded
     this.#output = new Output(run, unit, !excluded)
+  }
+
+  /**
+   * What is kept of a step that was interrupted, as after_llm_step passed it: it may be nothing.
+   *
+   * @throws the error where the step ended by that
+   */
+  async salvage(error: unknown): Promise<LLMStep> {
+    const run = this.#run
+    const unit = this.#unit
+    const isInterrupted = unit.scope?.error !== undefined && !run.ending
+    run.closeScope(unit)
+    if (!isInterrupted) throw error
+    const kept = this.#answer ?? this.#assembler?.whole ?? this.#unfinished()
+    // Nobody is to see what after_llm_step may refuse.
+    this.#assembler = undefined
+    if (kept.message.content.length === 0) return kept
+    const after = await this.#through('after_llm_step', { request: this.#sent ?? this.#request, step: kept })
+    if (after?.decision?.kind === 'stop') run.stopping ??= after.decision.reason
+    const step = after ? this.#whole(after.fields.step as LLMStep) : kept
+    await this.#output.accept(step.message, kept.message.content)
+    return step
+  }
+
+  #unfinished(): LLMStep {
+    const message: AssistantMessage = this.#assembler?.partial(this.#author) ?? { role: 'assistant', content: [] }
+    const { usage = noUsage } = this.#assembler ?? {}
+    return deepFreeze({ message, toolCalls: callsOf(message), finishReason: 'other', rawFinishReason: 'interrupted', usage })
   }
 
   /** What there is of an answer whose reading broke off. A whole one that after_llm_step has not passed is nobody's to see. */
@@ -101,11 +133,14 @@ export class Step implements Refiner {
     try {
       step = this.#whole(pass ? ((await pass.enter(chain)) as LLMStep) : await this.#work())
     } catch (thrown) {
-      run.check()
+      run.check(this.#unit)
       const own = pass !== undefined && pass.workError?.error !== thrown
       return this.#again(await this.#afterFailure(toError(thrown, 'an LLM step'), own))
     }
-    run.check()
+    // A layer that swallows an interruption has nothing to say in its place.
+    if (this.#assembler?.whole) this.#answer = step
+    run.check(this.#unit)
+    if (!this.#excluded) this.#unit.scope = undefined
     const request = pass ? (pass.fields.request as StepRequest) : this.#request
     const passing = this.#through('after_llm_step', { request, step })
     if (passing) {
@@ -116,7 +151,7 @@ export class Step implements Refiner {
         if (this.#excluded) return { denied: decision.reason }
         run.stopping ??= decision.reason
       }
-      if (decision?.kind === 'retry' && this.attempt < maxAttempts) return this.#again(decision)
+      if (decision?.kind === 'retry' && this.attempt < maxAttempts && !this.#unit.isInterrupted) return this.#again(decision)
     }
     if (step !== this.#assembler?.whole) await this.#output.accept(step.message, this.#assembler?.content ?? [])
     return { step, request }
@@ -147,8 +182,9 @@ export class Step implements Refiner {
   async #work(pass?: Pass): Promise<LLMStep> {
     if (this.#supplied) return this.#retell(this.#supplied, pass)
     const run = this.#run
-    run.check()
+    run.check(this.#unit)
     const request = pass ? (pass.fields.request as StepRequest) : this.#request
+    this.#sent = request
     const { model } = request
     const writer = pass?.writer ?? this.#writer
     const { request: sent, fromProvider } = outgoing(
@@ -160,11 +196,11 @@ export class Step implements Refiner {
     own?.throwIfAborted()
     const author = authorOf(model)
     const assembler = this.#assemble(fromProvider)
-    const work = new WorkSignal(run.cancellation, own)
+    const work = new WorkSignal(run.scopeOf(this.#unit), own)
     try {
       return await this.#read(model.stream(sent, new CallOptions(work)), pass, work, assembler, author)
     } catch (error) {
-      throw run.cancellation.error ?? (pass?.transformError?.error === error ? error : modelFailure(error, author))
+      throw run.scopeOf(this.#unit).error ?? (pass?.transformError?.error === error ? error : modelFailure(error, author))
     } finally {
       work.dispose()
       run.addUsage(assembler.usage)
@@ -180,7 +216,7 @@ export class Step implements Refiner {
   /** A step that a layer supplies goes the way of a model's: through the transforms, as deltas. */
   #retell(supplied: LLMStep, pass?: Pass, outside?: number): Promise<LLMStep> {
     const step = this.#whole(supplied)
-    const work = new WorkSignal(this.#run.cancellation)
+    const work = new WorkSignal(this.#run.scopeOf(this.#unit))
     const assembler = this.#assemble((name) => name)
     return this.#read(partsOf(step), pass, work, assembler, step.message, outside)
   }
@@ -225,9 +261,10 @@ export class Step implements Refiner {
 
   async #again({ delayMs = 0, reason = 'a layer asked for it', request }: Retry): Promise<StepOutcome> {
     if (request) this.#request = freezeRequest({ ...this.#request, ...request })
-    this.#assembler = undefined
+    this.#assembler = this.#answer = undefined
+    if (!this.#excluded) this.#run.beginStep(this.#unit)
     await this.#output.retry(delayMs, reason)
-    await pause(this.#run, delayMs)
+    await pause(this.#run, delayMs, this.#unit)
     return this.#attempt()
   }
 }

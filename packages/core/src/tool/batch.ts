@@ -26,9 +26,18 @@ export function runTools(
   return answered(run, turn, toolCalls, offered, finishReason === 'length' ? tooLong : judgeAndCarryOut)
 }
 
-/** Answers the calls of a step that ended early: none is executed. */
-export async function cutOff(run: ActiveRun, turn: number, parts: readonly ToolCallPart[]): Promise<readonly ToolResultPart[]> {
-  return parts.length > 0 ? answered(run, turn, parts, [], async () => {}) : []
+/**
+ * Answers the calls of a step that ended early: none is executed.
+ *
+ * @param goesOn does the run go on all the same?
+ */
+export async function cutOff(
+  run: ActiveRun,
+  turn: number,
+  parts: readonly ToolCallPart[],
+  goesOn: boolean,
+): Promise<readonly ToolResultPart[]> {
+  return parts.length > 0 ? answered(run, turn, parts, [], goesOn ? interrupted : async () => {}) : []
 }
 
 async function answered(
@@ -60,6 +69,11 @@ async function answered(
 async function tooLong(_: ActiveRun, calls: readonly Call[]): Promise<void> {
   const text = 'The call was not executed: the answer was cut off at its length limit. Make the call again, with less text.'
   for (const call of calls) await call.answer('error', errorResult(text))
+}
+
+async function interrupted(_: ActiveRun, calls: readonly Call[]): Promise<void> {
+  const text = 'The call was not executed: a message of the user interrupted the answer.'
+  for (const call of calls) await call.answer('cancelled', errorResult(text))
 }
 
 async function judgeAndCarryOut(run: ActiveRun, calls: readonly Call[], batch: BatchOf): Promise<void> {

@@ -45,7 +45,7 @@ export async function carryOut(call: Call, replaced?: Replacement): Promise<void
       }
       const { delayMs = 0, reason = 'a layer asked for it' } = outcome
       await run.emit('retry', { attempt: attempt + 1, delayMs, reason, ...call.which }, call)
-      await pause(run, delayMs)
+      await pause(run, delayMs, call)
     }
   } catch (error) {
     call.fail(error)

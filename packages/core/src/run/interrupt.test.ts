@@ -105,6 +105,7 @@ describe.for(modes)('an interruption (%s)', (mode) => {
   })
 
   test.for(['signal', 'sleep', 'helper', 'deaf'] as const)('ends what a layer waits for: %s', async (way) => {
+    const seen: unknown[] = []
     const { history, events } = await steer(
       mode,
       [...(way === 'helper' ? [{ text: 'never', delayMs: 3_600_000 }] : []), answer],
@@ -115,11 +116,16 @@ describe.for(modes)('an interruption (%s)', (mode) => {
           async around_llm_step(ctx, next) {
             if (ctx.turn > 0) return next()
             speak()
-            if (way === 'signal')
-              await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)))
-            if (way === 'sleep') await ctx.runtime.sleep(3_600_000)
-            if (way === 'helper') await ctx.callModel({ messages: [{ role: 'user', content: [{ type: 'text', text: '?' }] }] })
-            if (way === 'deaf') await new Promise(() => {})
+            try {
+              if (way === 'signal')
+                await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)))
+              if (way === 'sleep') await ctx.runtime.sleep(3_600_000)
+              if (way === 'helper') await ctx.callModel({ messages: [{ role: 'user', content: [{ type: 'text', text: '?' }] }] })
+              if (way === 'deaf') await new Promise(() => {})
+            } catch (error) {
+              seen.push(error)
+              throw error
+            }
             return next()
           },
         }
@@ -127,6 +133,28 @@ describe.for(modes)('an interruption (%s)', (mode) => {
     )
     expect(history).toEqual(['user go', 'user now', 'assistant done'])
     expect(events.some(({ type }) => type === 'hook_error')).toBe(false)
+    // One that does not listen is given up.
+    expect(seen).toMatchObject(way === 'deaf' ? [] : [{ code: 'interrupted' }])
+  })
+
+  test('lets no layer in that stands inside one which slept through it', async () => {
+    const entered: number[] = []
+    const inner: Middleware = { name: 'inner', around_llm_step: (ctx, next) => (entered.push(ctx.turn), next()) }
+    const { history } = await steer(
+      mode,
+      [answer],
+      (say) => ({
+        name: 'm',
+        async around_llm_step(ctx, next) {
+          if (ctx.turn === 0) say('now', { interrupt: true })
+          await Promise.resolve()
+          return next()
+        },
+      }),
+      { middleware: [inner] },
+    )
+    expect(history).toEqual(['user go', 'user now', 'assistant done'])
+    expect(entered).toEqual([1])
   })
 
   test('gives up none of the layers of the next step, however long they take', async () => {
@@ -235,12 +263,14 @@ describe.for(modes)('an interruption (%s)', (mode) => {
   })
 
   test('while after_llm_step looks at the answer lets it finish, and starts none of its calls', async () => {
+    let entered = 0
     const { history, events } = await steer(mode, [calling, answer], (say) => {
       const speak = once(() => say('no call', { interrupt: true }))
       return {
         name: 'm',
         async after_llm_step(ctx, next) {
           speak()
+          entered++
           await ctx.runtime.sleep(1)
           expect(ctx.signal.aborted).toBe(false)
           await next()
@@ -249,6 +279,7 @@ describe.for(modes)('an interruption (%s)', (mode) => {
       }
     })
     expect(history).toEqual(['user go', 'assistant let me see work', 'tool work', 'user no call', 'assistant done'])
+    expect(entered).toBe(2)
     expect(events.find(({ type }) => type === 'tool_result')).toMatchObject({ status: 'cancelled', isError: true })
     expect(events.find(({ type }) => type === 'step_end')).toMatchObject({ status: 'interrupted', finishReason: 'tool_calls' })
   })

@@ -213,7 +213,10 @@ const exits: readonly {
   {
     name: 'given another result',
     layer: (say) => ({
-      around_run: async (_, next) => ({ ...(await next()), messages: [] }),
+      around_run: async (_, next) => {
+        const { undelivered: _left, ...rest } = await next()
+        return rest
+      },
       after_run: async (_, next) => {
         const { undelivered: _left, ...rest } = await next()
         return rest

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Agent, defineTool, deny, memorySession, retry, RunCancelledError, RunController, textOf } from '@koagent/core'
+import { Agent, defineTool, deny, memorySession, retry, RunCancelledError, RunController, stop, textOf } from '@koagent/core'
 import type { Middleware, ModelPart } from '@koagent/core'
 import { scripted } from '../scripted.ts'
 import type { Script, ScriptedModel } from '../scripted.ts'
@@ -304,6 +304,36 @@ describe.for(modes)('an interruption (%s)', (mode) => {
     }))
     expect(failed.error).toMatchObject({ message: 'broken' })
     expect(failed.history).toEqual(['user go'])
+  })
+
+  test('keeps an answer whole that had been read, with what after_llm_step is told of its request', async () => {
+    const asked: string[] = []
+    const { history, events } = await steer(mode, [calling, answer], (say) => ({
+      name: 'm',
+      async around_llm_step(ctx, next) {
+        ctx.request = { ...ctx.request, system: 'rewritten' }
+        const step = await next()
+        if (ctx.turn > 0) return step
+        say('now', { interrupt: true })
+        await ctx.runtime.sleep(3_600_000)
+        return step
+      },
+      after_llm_step: (ctx, next) => (asked.push(ctx.request.system ?? ''), next()),
+    }))
+    expect(history).toEqual(['user go', 'assistant let me see work', 'tool work', 'user now', 'assistant done'])
+    expect(asked).toEqual(['rewritten', 'rewritten'])
+    expect(events.find(({ type }) => type === 'step_end')).toMatchObject({ status: 'interrupted', finishReason: 'tool_calls' })
+  })
+
+  test('cannot undo a stop', async () => {
+    const { result, undelivered, history } = await steer(mode, [{ text: 'one two' }], (say) => ({
+      name: 'm',
+      on_event: (ctx, next) => (ctx.event.type === 'text_delta' && say('x', { interrupt: true }), next()),
+      after_llm_step: () => stop('enough'),
+    }))
+    expect(result).toMatchObject({ status: 'stopped', reason: 'enough' })
+    expect(history).toEqual(['user go', 'assistant one'])
+    expect(undelivered).toEqual(['x'])
   })
 
   test('by a message that is refused ends the run where the model has nothing to answer', async () => {

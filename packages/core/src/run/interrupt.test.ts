@@ -137,6 +137,22 @@ describe.for(modes)('an interruption (%s)', (mode) => {
     expect(seen).toMatchObject(way === 'deaf' ? [] : [{ code: 'interrupted' }])
   })
 
+  test('ends what a layer waits for before the model is asked', async () => {
+    let reason: unknown
+    const { history } = await steer(mode, [answer], (say) => ({
+      name: 'm',
+      async before_llm_step(ctx, next) {
+        if (ctx.turn > 0) return next()
+        later(() => say('now', { interrupt: true }))
+        await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+        reason = ctx.signal.reason
+        return next()
+      },
+    }))
+    expect(history).toEqual(['user go', 'user now', 'assistant done'])
+    expect(reason).toMatchObject({ code: 'interrupted' })
+  })
+
   test('lets no layer in that stands inside one which slept through it', async () => {
     const entered: number[] = []
     const inner: Middleware = { name: 'inner', around_llm_step: (ctx, next) => (entered.push(ctx.turn), next()) }
@@ -186,12 +202,15 @@ describe.for(modes)('an interruption (%s)', (mode) => {
         const speak = once(() => say('now', { interrupt: true }))
         return {
           name: 'm',
+          // Holds the step up until it is given up.
+          around_llm_step: (ctx, next) => (ctx.turn === 0 ? next().catch(() => new Promise<never>(() => {})) : next()),
           async on_event(ctx, next) {
             if (ctx.event.type === 'text_delta' && isOpen === undefined) {
+              const { signal } = ctx
               speak()
               later(() => void vi.advanceTimersByTimeAsync(1_000))
               await new Promise((resolve) => setTimeout(resolve, 1_000))
-              isOpen = !ctx.signal.aborted
+              isOpen = !signal.aborted
               ctx.emit('still here')
             }
             return next()

@@ -205,7 +205,7 @@ describe.for(modes)('an interruption (%s)', (mode) => {
           // Holds the step up until it is given up.
           around_llm_step: (ctx, next) => (ctx.turn === 0 ? next().catch(() => new Promise<never>(() => {})) : next()),
           async on_event(ctx, next) {
-            if (ctx.event.type === 'text_delta' && isOpen === undefined) {
+            if (ctx.event.type === 'text_delta' && ctx.turn === 0) {
               const { signal } = ctx
               speak()
               later(() => void vi.advanceTimersByTimeAsync(1_000))

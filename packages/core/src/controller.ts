@@ -1,11 +1,11 @@
 import { allow, deny } from './decision.ts'
 import { ConfigError } from './errors.ts'
-import { isObject } from './json.ts'
 import type { JsonObject } from './json.ts'
 import type { Input, UserMessage } from './message.ts'
 import { Steering } from './run/steering.ts'
 import { checkInput } from './session/shape.ts'
 import { Cancellation } from './signal.ts'
+import { jsonArgs } from './tool/json.ts'
 import { Questions } from './tool/person.ts'
 
 /** What a run tells its controller: how to stop the work, and when it has ended. */
@@ -136,11 +136,7 @@ export class RunController {
 }
 
 function checkedArgs(callId: string, args: unknown): JsonObject {
-  try {
-    const copy: unknown = JSON.parse(JSON.stringify(args))
-    if (isObject(copy)) return copy as JsonObject
-  } catch {
-    // It holds what JSON has no form for.
-  }
-  throw new ConfigError(`approve('${callId}', { args }): args must be a JSON object`)
+  const copy = jsonArgs(args)
+  if (typeof copy === 'string') throw new ConfigError(`approve('${callId}', { args }): ${copy}`)
+  return copy
 }

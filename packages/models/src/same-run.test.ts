@@ -68,10 +68,9 @@ function outline({ events }: Heard): readonly object[] {
   }
   return events.map((event) => {
     const { type, turn, path } = event
-    const { id, stepId, attempt, callId, messageId, toolName, blockId, text, delta, status } = event as unknown as Record<
-      string,
-      unknown
-    >
+    const { id, stepId, attempt, callId, messageId, toolName, blockId, text, delta, status }: Record<string, unknown> = {
+      ...event,
+    }
     const ids = { id: place(id), call: place(callId), message: place(messageId), blockId }
     return { type, turn, path, stepId, attempt, toolName, text, delta, status, ...ids }
   })

@@ -1,8 +1,8 @@
 import type { ModelRequest, ModelSettings } from '@koagent/core'
 import { describe, expect, test } from 'vitest'
-import { fakeProvider } from './fake/fake.ts'
 import { withDefaults } from './settings.ts'
 import { adapters } from './testing/adapters.ts'
+import { serve } from './testing/serve.ts'
 import { hello, partsOf } from './testing/wire.ts'
 
 const defaults: ModelSettings = { temperature: 0, maxOutputTokens: 9, extra: { a: 1, b: 1 } }
@@ -27,29 +27,21 @@ describe("a model's settings", () => {
   test.for(adapters.filter(({ name }) => !name.startsWith('fromAISDK')))(
     "bring the provider's own tools beside the agent's over $name",
     async ({ modelAt }) => {
-      const provider = await fakeProvider([{ text: 'hi' }, { text: 'hi' }])
+      const provider = await serve({ text: 'hi' }, { text: 'hi' })
       const search = { type: 'web_search' }
-      try {
-        const model = modelAt(provider, { settings: { extra: { tools: [search] } } })
-        await partsOf(model, { ...hello, tools: [own] })
-        await partsOf(model, hello)
-        const [both, alone] = provider.requests.map(({ body }) => body['tools'])
-        expect(both).toEqual([expect.anything(), search])
-        expect(JSON.stringify(both)).toContain('"name":"add"')
-        expect(alone).toEqual([search])
-      } finally {
-        await provider.close()
-      }
+      const model = modelAt(provider, { settings: { extra: { tools: [search] } } })
+      await partsOf(model, { ...hello, tools: [own] })
+      await partsOf(model, hello)
+      const [both, alone] = provider.requests.map(({ body }) => body['tools'])
+      expect(both).toEqual([expect.anything(), search])
+      expect(JSON.stringify(both)).toContain('"name":"add"')
+      expect(alone).toEqual([search])
     },
   )
 
   test.for(adapters)('reach the provider over $name', async ({ modelAt }) => {
-    const provider = await fakeProvider([{ text: 'hi' }])
-    try {
-      await partsOf(modelAt(provider, { settings: { temperature: 0.25 } }))
-      expect(provider.requests[0]?.body).toMatchObject({ temperature: 0.25 })
-    } finally {
-      await provider.close()
-    }
+    const provider = await serve({ text: 'hi' })
+    await partsOf(modelAt(provider, { settings: { temperature: 0.25 } }))
+    expect(provider.requests[0]?.body).toMatchObject({ temperature: 0.25 })
   })
 })

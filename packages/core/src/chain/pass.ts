@@ -1,5 +1,4 @@
 import type { Allow, AllowCall, Decision, ReplaceResult, Stop } from '../decision.ts'
-import { messageOf } from '../errors.ts'
 import { rewritten } from '../event/event.ts'
 import { deepFreeze } from '../freeze.ts'
 import { hooks } from '../hooks.ts'
@@ -9,6 +8,7 @@ import type { JsonObject } from '../json.ts'
 import { mayRewrite } from '../middleware/on-events.ts'
 import type { ActiveRun } from '../run/active-run.ts'
 import type { UserMessage } from '../message.ts'
+import { jsonArgs } from '../tool/json.ts'
 import { isContentPart } from '../session/shape.ts'
 import type { Cancellation } from '../signal.ts'
 import type { Chain } from './compile.ts'
@@ -265,14 +265,10 @@ export class Pass {
 
   /** As JSON has them, in a copy: what is judged, told, stored and executed is the same. */
   #assignArgs(value: unknown): string | undefined {
-    try {
-      const args: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
-      if (!isObject(args)) return `args must be an object, not ${value === null ? 'null' : typeof value}`
-      this.fields.args = deepFreeze(args)
-      return undefined
-    } catch (error) {
-      return `args must be JSON: ${messageOf(error)}`
-    }
+    const args = jsonArgs(value)
+    if (typeof args === 'string') return args
+    this.fields.args = deepFreeze(args)
+    return undefined
   }
 
   #assignEvent(value: unknown): string | undefined {

@@ -1,9 +1,21 @@
 import { messageOf } from '../errors.ts'
-import type { Json } from '../json.ts'
+import { isObject } from '../json.ts'
+import type { Json, JsonObject } from '../json.ts'
 
 const maxDepth = 256
 const maxValues = 1_000_000
 const maxBytes = 32_768
+
+/** A copy of a call's arguments as JSON has them, or what is wrong with them. */
+export function jsonArgs(value: unknown): JsonObject | string {
+  try {
+    const args: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
+    if (isObject(args)) return args as JsonObject
+    return `args must be an object, not ${value === null ? 'null' : typeof value}`
+  } catch (error) {
+    return `args must be JSON: ${messageOf(error)}`
+  }
+}
 
 /**
  * The JSON form of anything; it never throws, and `JSON.parse(JSON.stringify(json))` gives the same again.

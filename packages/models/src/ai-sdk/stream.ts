@@ -1,4 +1,5 @@
 import type { ModelPart } from '@koagent/core'
+import { readToEnd } from '../call/read-to-end.ts'
 import type { AnswerReader } from '../call/read.ts'
 import { rootOf } from '../model-error/failure.ts'
 import { isObject } from '../values.ts'
@@ -95,18 +96,4 @@ async function* readParts(
   }
   if (!answer.complete) throw failed.cut('ended its stream before the answer was complete: no finish reason came', headers)
   yield* answer.end()
-}
-
-/** How long the end of a stream may take to follow its finish. A connection that was read to its end serves the next call, too. */
-const endMs = 100
-
-async function readToEnd(body: ReadableStreamDefaultReader<unknown>): Promise<void> {
-  const timer = setTimeout(() => void body.cancel().catch(() => {}), endMs)
-  try {
-    while (!(await body.read()).done);
-  } catch {
-    // The answer is complete: how its stream ended no longer matters.
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -4,6 +4,7 @@ import type { Failures } from '../model-error/failure.ts'
 import { bodyDecoder } from '../sse/body.ts'
 import type { SseEvent } from '../sse/sse.ts'
 import { isObject, jsonIn } from '../values.ts'
+import { readToEnd } from './read-to-end.ts'
 
 /**
  * Turns the payloads of one streamed answer into model parts.
@@ -21,13 +22,6 @@ export interface AnswerReader {
   /** The rest, with the finish. Asked for once, when the answer is complete. */
   end(): Iterable<ModelPart>
 }
-
-/**
- * How long the end of the stream may take to follow the last payload, and in how many pieces what comes before it. A connection that was read to its
- * end serves the next call, too.
- */
-const endMs = 100
-const endPieces = 64
 
 /** How long the rest of a complete answer may take, its usage above all: some servers send that late, others neither end the stream nor say `[DONE]`. */
 const restMs = 5000
@@ -81,7 +75,7 @@ export async function* readParts(
     }
     if (!done && !answer.complete) throw incomplete(failed, seen, headers, broken)
     yield* answer.end()
-    if (more) await readToEnd(body)
+    if (more && body) await readToEnd(body)
   } finally {
     clearTimeout(rest)
     close()
@@ -131,15 +125,4 @@ function incomplete(failed: Failures, seen: boolean, headers: Headers, broken: u
   if (seen) return failed.cut('ended its stream before the answer was complete: no finish reason came', headers)
   const type = headers.get('content-type') ?? 'no content type'
   return failed.garbage(`answered without one event of an answer, with ${type}; does the baseURL point to the API?`, headers)
-}
-
-async function readToEnd(body: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<void> {
-  const timer = setTimeout(() => void body?.cancel().catch(() => {}), endMs)
-  try {
-    for (let piece = 0; piece < endPieces && !(await body?.read())?.done; piece++);
-  } catch {
-    // The answer is complete: how the connection ended no longer matters.
-  } finally {
-    clearTimeout(timer)
-  }
 }
